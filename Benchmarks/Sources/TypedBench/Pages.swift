@@ -21,7 +21,7 @@ struct Pages {
     let plan = try query.plan(in: items)
     let before = store.engine.counts.nodeReads
     var run = try query.run(plan, in: items, limit: page, offset: offset)
-    while let found = try run.next() { sink &+= found.record.identifier.bytes.count }
+    while let record = try run.next() { sink &+= record.identifier.bytes.count }
     let nodes = store.engine.counts.nodeReads - before
     print("| Pages | Measured | To reach |")
     print("|---|---|---|")

@@ -134,7 +134,7 @@ extension WorkContext {
     return try onFailures {
       var run = try query.run(query.plan(in: datastore), in: datastore) { _ in try goOn() }
       var identifiers: [StoredKey] = []
-      while let found = try run.next() { identifiers.append(found.record.identifier) }
+      while let record = try run.next() { identifiers.append(record.identifier) }
       return identifiers
     }
   }

@@ -268,8 +268,8 @@ extension WorkContext {
       identifiers.removeAll(keepingCapacity: true)
     }
     try onFailures {
-      while let found = try run.next() {
-        identifiers.append(found.record.identifier)
+      while let record = try run.next() {
+        identifiers.append(record.identifier)
         if identifiers.count == Self.chunk { try tell() }
       }
       try tell()

@@ -199,7 +199,7 @@ extension EngineView {
     let datastore = try requiredDatastore(key)
     try onStorage {
       var run = try query.run(query.plan(in: datastore), in: datastore)
-      while let found = try run.next() { try body(found.record) }
+      while let record = try run.next() { try body(record) }
     }
   }
 }

@@ -75,21 +75,21 @@ package struct QueryRun {
   }
 
   /// Returns the next record of the result, or nil at its end.
-  package mutating func next() throws -> FoundRecord? {
+  package mutating func next() throws -> Record? {
     if !isOpened { try open() }
     if let scan { return try nextOfScan(scan) }
     while remaining > 0 {
       guard let (key, isTested) = try nextKey() else { break }
-      guard let found = try found(key) else { continue }
+      guard let record = try datastore.record(key) else { continue }
       try countRead(1)
-      if isTested, !found.meets(&test) { continue }
+      if isTested, !record.meets(&test) { continue }
       if offset > 0 {
         offset -= 1
         continue
       }
       remaining -= 1
       keptCount += 1
-      return found
+      return record
     }
     close()
     return nil
@@ -97,17 +97,13 @@ package struct QueryRun {
 
   private mutating func close() { (candidates, scan, sorted) = (nil, nil, nil) }
 
-  private func found(_ key: StoredKey) throws(ModelError) -> FoundRecord? {
-    try datastore.record(key).map { FoundRecord(record: $0) }
-  }
-
   private mutating func nextKey() throws -> (StoredKey, isTested: Bool)? {
     if let next = try candidates?.next() { return (next.key, plan.isTested) }
     guard let key = try sorted?.walk.next(), let tie = sorted?.tie else { return nil }
     return (datastore.descriptor.storedKey(tie.identifier(of: key)), false)
   }
 
-  private mutating func nextOfScan(_ walk: any RecordWalk) throws -> FoundRecord? {
+  private mutating func nextOfScan(_ walk: any RecordWalk) throws -> Record? {
     while remaining > 0, try walk.advance({ try countRead($0) }) {
       if offset > 0 {
         offset -= 1
@@ -116,7 +112,7 @@ package struct QueryRun {
       guard let record = try walk.record() else { continue }
       remaining -= 1
       keptCount += 1
-      return FoundRecord(record: record)
+      return record
     }
     close()
     return nil
@@ -174,9 +170,7 @@ package struct QueryRun {
       var (rest, test) = (keys[part], test)
       var records: any RecordCursor = FoundRecords { () throws(ModelError) in
         while let key = rest.popFirst() {
-          if let found = try datastore.record(key).map({ FoundRecord(record: $0) }), found.meets(&test) {
-            return found.record
-          }
+          if let record = try datastore.record(key), record.meets(&test) { return record }
         }
         return nil
       }
@@ -196,9 +190,9 @@ package struct QueryRun {
     while true {
       var (part, size) = ([Record](), 0)
       let failure = Result {
-        while size < Self.smallPart, let found = try next() {
-          part.append(found.record)
-          size += found.record.content.count
+        while size < Self.smallPart, let record = try next() {
+          part.append(record)
+          size += record.content.count
         }
       }
       if !part.isEmpty {
@@ -277,8 +271,8 @@ package struct QueryRun {
     var (low, high) = (0, try candidates.count())
     while low < high {
       let middle = (low + high) / 2
-      guard let key = try candidates.candidate(at: middle)?.key, let found = try found(key) else { break }
-      let item = SortedKey(key: query.sortKey(of: found), identifier: key.bytes)
+      guard let key = try candidates.candidate(at: middle)?.key, let record = try datastore.record(key) else { break }
+      let item = SortedKey(key: query.sortKey(of: record), identifier: key.bytes)
       if SortedKey(position) < item { high = middle } else { low = middle + 1 }
     }
     try candidates.skip(low)
@@ -287,15 +281,15 @@ package struct QueryRun {
   // MARK: All that meet the condition
 
   /// Reads each candidate once, in the cheapest order, and passes on those that meet the condition.
-  private mutating func forEachCandidate(_ body: (StoredKey, FoundRecord) throws -> Void) throws {
+  private mutating func forEachCandidate(_ body: (StoredKey, Record) throws -> Void) throws {
     var unordered = plan
     unordered.order = .sort
     var candidates = candidates(unordered)
     while let key = try candidates.next()?.key {
-      guard let found = try found(key) else { continue }
+      guard let record = try datastore.record(key) else { continue }
       try countRead(1)
-      if plan.isTested, !found.meets(&test) { continue }
-      try body(key, found)
+      if plan.isTested, !record.meets(&test) { continue }
+      try body(key, record)
     }
   }
 
@@ -311,8 +305,8 @@ package struct QueryRun {
       return kept
     }
     let query = query
-    try forEachCandidate { key, found in
-      let sortKey = query.sortKey(of: found)
+    try forEachCandidate { key, record in
+      let sortKey = query.sortKey(of: record)
       guard kept.accepts(sortKey) else { return }
       try kept.add(SortedKey(key: sortKey, identifier: tie.bytes(of: key)))
     }

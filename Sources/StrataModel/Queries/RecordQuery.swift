@@ -46,10 +46,10 @@ package struct RecordQuery: Sendable {
   }
 
   /// Returns the position after a record of the result.
-  package func position(after found: FoundRecord, in datastore: any ReadableDatastore) -> QueryPosition {
+  package func position(after record: Record, in datastore: any ReadableDatastore) -> QueryPosition {
     QueryPosition(
-      query: fingerprint(in: datastore), sortKey: named(in: datastore).sortKey(of: found),
-      identifier: found.record.identifier.bytes)
+      query: fingerprint(in: datastore), sortKey: named(in: datastore).sortKey(of: record),
+      identifier: record.identifier.bytes)
   }
 
   /// Returns the position for a text that `QueryPosition.text` made.
@@ -79,7 +79,7 @@ package struct RecordQuery: Sendable {
     return encoder.bytes
   }
 
-  func sortKey(of found: FoundRecord) -> [UInt8] { sortKey(of: found.document ?? .null) }
+  func sortKey(of record: Record) -> [UInt8] { sortKey(of: (try? record.document()) ?? .null) }
 
   /// The query with names of indexes replaced by their paths, if no field has the name.
   func named(in datastore: any ReadableDatastore) -> RecordQuery {
@@ -143,20 +143,6 @@ package struct RecordQuery: Sendable {
       }
     }
     return order
-  }
-}
-
-/// A record of a result, with its document if its content is one.
-package final class FoundRecord {
-  package let record: Record
-  package private(set) lazy var document: Document? = try? record.document()
-
-  init(record: Record) { self.record = record }
-
-  /// Whether the record meets a test, or there is none. A record that cannot be read as a document meets no condition.
-  func meets(_ test: inout RecordTest?) -> Bool {
-    guard test != nil else { return true }
-    return (try? test?.keeps(record)) ?? false
   }
 }
 

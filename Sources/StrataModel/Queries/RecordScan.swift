@@ -34,8 +34,7 @@ extension RecordQuery {
     for start in stride(from: ranks.lowerBound, to: ranks.upperBound, by: 128) {
       let end = min(ranks.upperBound, start + 128)
       for (offset, entry) in try index.entries(at: start..<end).enumerated() {
-        guard let found = try datastore.record(entry.identifier).map({ FoundRecord(record: $0) }) else { continue }
-        if found.meets(&test) { try keep(start + offset) }
+        if let record = try datastore.record(entry.identifier), record.meets(&test) { try keep(start + offset) }
       }
       try read(end - start)
     }
@@ -99,6 +98,14 @@ protocol RecordWalk: AnyObject {
 extension RecordWalk {
   func record() throws -> Record? {
     try rawRecord()?.record(of: identifier())
+  }
+}
+
+extension Record {
+  /// Whether the record meets a filter, if there is one. A record that cannot be read as a document meets no condition.
+  func meets(_ test: inout RecordTest?) -> Bool {
+    if case nil = test { return true }
+    return (try? test?.keeps(self)) ?? false
   }
 }
 

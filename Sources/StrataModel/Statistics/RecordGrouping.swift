@@ -69,7 +69,7 @@ package struct RecordGrouping: Sendable {
       try scan(query.named(in: datastore), datastore, into: &tally, goOn: goOn)
     } else {
       var run = try query.run(plan, in: datastore, goOn: goOn)
-      while let found = try run.next() { tally.add(found.document ?? .null) }
+      while let record = try run.next() { tally.add((try? record.document()) ?? .null) }
     }
     return tally.takeGroups()
   }

@@ -69,10 +69,10 @@ extension VerbRun {
     }
     let lines = recordLines(of: datastore.descriptor, try selection(in: datastore))
     guard let limit else { return try printAll(&run, as: lines) }
-    var last: FoundRecord?
-    while let found = try run.next() {
-      last = found
-      try output.append { try lines.append(found.record, to: &$0) }
+    var last: Record?
+    while let record = try run.next() {
+      last = record
+      try output.append { try lines.append(record, to: &$0) }
     }
     if let last, run.keptCount == limit {
       complain("to go on: --after \(query.position(after: last, in: datastore).text)")
@@ -106,6 +106,6 @@ extension VerbRun {
   /// Calls `body` for the records that meet `--where`, by identifier; for all of them without it.
   func forEachRecord(of datastore: any ReadableDatastore, _ body: (Record) throws -> Void) throws {
     var run = try run(of: datastore)
-    while let found = try run.next() { try body(found.record) }
+    while let record = try run.next() { try body(record) }
   }
 }

@@ -21,10 +21,10 @@ struct RecordQueryTests {
   private static func answer(
     _ query: RecordQuery, _ datastore: any ReadableDatastore, limit: Int? = nil, offset: Int = 0,
     after: QueryPosition? = nil
-  ) throws -> [FoundRecord] {
+  ) throws -> [Record] {
     let plan = try query.plan(in: datastore, need: limit.map { .first($0) } ?? .all)
     var run = try query.run(plan, in: datastore, limit: limit, offset: offset, after: after)
-    var found: [FoundRecord] = []
+    var found: [Record] = []
     while let next = try run.next() { found.append(next) }
     // In parts, whose results are said to be so large that the parts stay small.
     var inParts: [StoredKey] = []
@@ -38,7 +38,7 @@ struct RecordQueryTests {
     } body: {
       inParts += $0
     }
-    #expect(inParts == found.map(\.record.identifier))
+    #expect(inParts == found.map(\.identifier))
     return found
   }
 
@@ -93,6 +93,8 @@ struct RecordQueryTests {
     if case .number(let number)? = document?[member: name] { Int(number.integer ?? 0) } else { 0 }
   }
 
+  private static func number(_ record: Record, _ name: String) -> Int { number(try? record.document(), name) }
+
   private static func text(_ document: Document, _ name: String) -> String {
     if case .string(let text)? = document[member: name] { text } else { "" }
   }
@@ -144,19 +146,19 @@ struct RecordQueryTests {
       }
       let query = RecordQuery(filter: filter, sort: sort)
       let plan = try query.plan(in: datastore)
-      let all = try Self.answer(query, datastore).map { Self.number($0.document, "id") }
+      let all = try Self.answer(query, datastore).map { Self.number($0, "id") }
       #expect(all == expected, "\(text) by \(sort): \(plan.text)")
       var counting = try query.run(plan, in: datastore)
       #expect(try counting.count() == expected.count, "\(text): \(plan.text)")
       let (offset, limit) = (Int.random(in: 0..<20, using: &random), Int.random(in: 1..<30, using: &random))
-      let page = try Self.answer(query, datastore, limit: limit, offset: offset).map { Self.number($0.document, "id") }
+      let page = try Self.answer(query, datastore, limit: limit, offset: offset).map { Self.number($0, "id") }
       #expect(page == Array(expected.dropFirst(offset).prefix(limit)), "\(text) by \(sort): \(plan.text)")
       var paged: [Int] = []
       var after: QueryPosition?
       let size = [7, 19, 43].randomElement(using: &random) ?? 7
       while true {
         let part = try Self.answer(query, datastore, limit: size, after: after)
-        paged += part.map { Self.number($0.document, "id") }
+        paged += part.map { Self.number($0, "id") }
         guard let last = part.last else { break }
         after = try query.position(query.position(after: last, in: datastore).text, in: datastore)
       }
@@ -192,7 +194,7 @@ struct RecordQueryTests {
     var page = try ordered.run(
       ordered.plan(in: datastore, need: .first(1_510)), in: datastore, limit: 10, offset: 1_500)
     var found: [Int] = []
-    while let next = try page.next() { found.append(Self.number(next.document, "id")) }
+    while let next = try page.next() { found.append(Self.number(next, "id")) }
     #expect(found == (490..<500).reversed())
     #expect(page.readCount == 10)
   }
@@ -218,13 +220,13 @@ struct RecordQueryTests {
       let ids = expected.map { Self.number($0, "id") }
       var run = try query.run(plan, in: datastore)
       var found: [Int] = []
-      while let next = try run.next() { found.append(Self.number(next.document, "id")) }
+      while let next = try run.next() { found.append(Self.number(next, "id")) }
       #expect(found == ids)
       #expect(run.readCount >= 20_000)
       var counting = try query.run(plan, in: datastore)
       #expect(try counting.count() == ids.count && counting.readCount == 20_000)
       let page = try Self.answer(query, datastore, limit: 5, offset: 40)
-      #expect(page.map { Self.number($0.document, "id") } == Array(ids.dropFirst(40).prefix(5)))
+      #expect(page.map { Self.number($0, "id") } == Array(ids.dropFirst(40).prefix(5)))
     }
     struct Stop: Error {}
     let query = RecordQuery(filter: try Filter(parsing: "name = \"nobody\""))
@@ -250,7 +252,7 @@ struct RecordQueryTests {
       #expect(plan.way != .scan && plan.order == .identifiers, "\(plan.text)")
       let found = try Self.answer(query, datastore)
       #expect(
-        found.map { Self.number($0.document, "id") }
+        found.map { Self.number($0, "id") }
           == documents.filter { filter.matches($0) }.map { Self.number($0, "id") })
       #expect(plan.isTested || found.count > 4_096)
     }
@@ -274,11 +276,11 @@ struct RecordQueryTests {
       for (text, expected) in [("population <= 700", Array(0...7)), ("population < 0", []), ("name = \"City 7\"", [7])]
       {
         let query = RecordQuery(filter: try Filter(parsing: text))
-        #expect(try Self.answer(query, datastore).map { Self.number($0.document, "id") } == expected, "\(text)")
+        #expect(try Self.answer(query, datastore).map { Self.number($0, "id") } == expected, "\(text)")
       }
       let first = try Self.answer(
         RecordQuery(sort: [(DocumentPath([.member("population")]), false)]), datastore, limit: 9)
-      #expect(first.map { Self.number($0.document, "id") } == Array(0..<9))
+      #expect(first.map { Self.number($0, "id") } == Array(0..<9))
     }
   }
 
@@ -291,7 +293,7 @@ struct RecordQueryTests {
     #expect(try query.plan(in: Self.datastore(store)).shortText == "INDEX population")
     try Cities.write([Cities.document(2, population: 4)], to: store)
     #expect(try query.plan(in: Self.datastore(store)).shortText == "INDEX population")
-    #expect(try Self.answer(query, Self.datastore(store)).map { Self.number($0.document, "id") } == [0, 1, 2])
+    #expect(try Self.answer(query, Self.datastore(store)).map { Self.number($0, "id") } == [0, 1, 2])
   }
 
   @Test("a name that nothing has is told of with those that look like it")
