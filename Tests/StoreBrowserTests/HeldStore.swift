@@ -88,8 +88,8 @@ final class HeldStore: EditableStore {
     return try store.view(at: commit)
   }
   func commit(_ number: CommitNumber) throws(ModelError) -> CommitDetails { try store.commit(number) }
-  func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
-    try store.commits(from: newest, limit: limit, folded: folded)
+  func commitPage(from open: [CommitNumber], limit: Int, folded: Bool) throws(ModelError) -> CommitPage {
+    try store.commitPage(from: open, limit: limit, folded: folded)
   }
   func resolve(_ name: String) throws(ModelError) -> CommitNumber { try store.resolve(name) }
   func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader {

@@ -99,10 +99,6 @@ package final class RemoteStore: EditableStore {
   }
   package func resolve(_ name: String) throws(ModelError) -> CommitNumber { try local.resolve(name) }
 
-  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
-    try local.commits(from: newest, limit: limit, folded: folded)
-  }
-
   package func commitPage(from open: [CommitNumber], limit: Int, folded: Bool) throws(ModelError) -> CommitPage {
     try local.commitPage(from: open, limit: limit, folded: folded)
   }

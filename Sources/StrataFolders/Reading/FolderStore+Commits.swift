@@ -10,10 +10,19 @@ extension FolderStore {
     return commit
   }
 
-  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
-    try numbers(from: min(newest, history.head), limit, folded: folded).map { number throws(ModelError) in
-      try commit(number)
+  /// Every commit was made on one other.
+  package func commitPage(from open: [CommitNumber], limit: Int, folded: Bool) throws(ModelError) -> CommitPage {
+    var page = CommitPage()
+    guard let newest = open.max(), newest.rawValue > 0 else { return page }
+    var expected: CommitNumber? = newest
+    for number in try numbers(from: min(newest, history.head), limit, folded: folded) {
+      if let expected, expected != number { page.passed[expected] = number }
+      let commit = try commit(number)
+      page.commits.append(commit)
+      expected = commit.parents.first
     }
+    if page.commits.count == limit, let expected { page.next = [expected] }
+    return page
   }
 
   /// Whether a commit only registered datastores.

@@ -17,10 +17,6 @@ extension EngineStore {
     }
   }
 
-  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
-    try commitPage(from: [newest], limit: limit, folded: folded).commits
-  }
-
   /// After a merge the page has the histories of both parents, in the order of the file, which is a valid order of both.
   package func commitPage(
     from newest: [CommitNumber], limit: Int, folded: Bool

@@ -29,10 +29,8 @@ package protocol ReadableStore: AnyObject, Sendable {
   func commit(_ number: CommitNumber) throws(ModelError) -> CommitDetails
   /// One commit; how many changes it made may be missing. O(log n).
   func commitUncounted(_ number: CommitNumber) throws(ModelError) -> CommitDetails
-  /// Up to `limit` commits in descending order, `newest` and all that it was made on. Commits that changed no data
-  /// for a user (registrations of the original library) are folded unless `folded` is false.
-  func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails]
-  /// A page of the same from several commits on, along all their ancestors, with the commits at which the next page begins.
+  /// Some commits and all that they were made on, up to `limit` in descending order, with the commits at which the next page begins.
+  /// Commits that changed no data for a user (registrations of the original library) are folded unless `folded` is false.
   func commitPage(from open: [CommitNumber], limit: Int, folded: Bool) throws(ModelError) -> CommitPage
   /// The commit that a user means by a number, `#12`, `head`, `head~3`, a pin's name, or a time (the newest commit not
   /// later): "2026-11-17", "2026-11-17 09:30", "Tuesday", "yesterday", "2 hours ago".
@@ -76,20 +74,9 @@ extension ReadableStore {
 
   package var nextPruning: Int64? { nil }
 
-  /// Where every commit was made on one other.
-  package func commitPage(
-    from open: [CommitNumber], limit: Int, folded: Bool
-  ) throws(ModelError) -> CommitPage {
-    var page = CommitPage()
-    guard let newest = open.max(), newest.rawValue > 0 else { return page }
-    page.commits = try commits(from: newest, limit: limit, folded: folded)
-    var expected: CommitNumber? = newest
-    for commit in page.commits {
-      if let expected, expected != commit.number { page.passed[expected] = commit.number }
-      expected = commit.parents.first
-    }
-    if page.commits.count == limit, let expected { page.next = [expected] }
-    return page
+  /// The commits of a page that begins with one commit.
+  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [CommitDetails] {
+    try commitPage(from: [newest], limit: limit, folded: folded).commits
   }
 
   package var damage: String? { nil }
@@ -156,6 +143,8 @@ package struct CommitPage: Hashable, Sendable {
   package var next: [CommitNumber] = []
   /// Commits that were left out because they changed no data, each with the one that it was made on (0: none).
   package var passed: [CommitNumber: CommitNumber] = [:]
+
+  package init() {}
 }
 
 /// How many records of a datastore a commit changed.
