@@ -33,18 +33,6 @@ package struct NumberSummary: Sendable {
     if precedes(greatest, greatestDouble, value, nearest) { (greatest, greatestDouble) = (value, nearest) }
   }
 
-  mutating func add(_ other: NumberSummary) {
-    guard other.count > 0 else { return }
-    guard count > 0 else { return self = other }
-    total.add(other.total)
-    if precedes(other.least, other.leastDouble, least, leastDouble) {
-      (least, leastDouble) = (other.least, other.leastDouble)
-    }
-    if precedes(greatest, greatestDouble, other.greatest, other.greatestDouble) {
-      (greatest, greatestDouble) = (other.greatest, other.greatestDouble)
-    }
-  }
-
   /// Whether a number is less than another; the digits decide if the nearest doubles are equal.
   private func precedes(_ left: Document?, _ leftDouble: Double, _ right: Document?, _ rightDouble: Double) -> Bool {
     if leftDouble != rightDouble { return leftDouble < rightDouble }
