@@ -18,7 +18,7 @@ struct PlanTests {
     return (ours, theirs)
   }
 
-  @Test("each field, and each record, is settled by itself, by a side or by a value, and then the merge is written")
+  @Test("each field, and each record, is settled by itself, by a side, and then the merge is written")
   func byHand() throws {
     let (ours, theirs) = try conflicting()
     var plan = try ours.exchange.planMerge(theirs.head)
@@ -26,19 +26,19 @@ struct PlanTests {
     #expect(plan.conflicts[0].fields.map(\.path.description) == [".name", ".n"])
     #expect(try plan.conflicts[0].preview.map { try JSONParser.parse($0.bytes) }?[member: "name"] == "x")
     let (name, number) = (plan.conflicts[0].fields[0].path, plan.conflicts[0].fields[1].path)
-    try plan.conflicts[0].choose(.side(.theirs), for: name)
+    try plan.conflicts[0].choose(.theirs, for: name)
     #expect(!plan.conflicts[0].isSettled && plan.conflicts[0].result == nil)
-    try plan.conflicts[0].choose(.value(7), for: number)
+    try plan.conflicts[0].choose(.base, for: number)
     #expect(plan.conflicts[0].isSettled)
     #expect(throws: ModelError.self) {
-      try plan.conflicts[0].choose(.side(.mine), for: DocumentPath(parsing: ".m"))
+      try plan.conflicts[0].choose(.mine, for: DocumentPath(parsing: ".m"))
     }
     #expect(throws: ExchangeError.unsettled(1)) { try ours.exchange.commit(plan) }
     plan.conflicts[1].choose(.mine)
     let head = try #require(try ours.exchange.commit(plan, named: "settled"))
     #expect(try ours.own.commit(head).action == "settled")
     let record = try #require(try ours.text(1).map { try JSONParser.parse($0) })
-    #expect(record == ["id": 1, "name": "y", "n": 7, "m": 1])
+    #expect(record == ["id": 1, "name": "y", "n": 0, "m": 1])
     #expect(try ours.text(2) == nil)
     try ours.expectSound()
     try theirs.fetchAndMerge(ours)

@@ -201,7 +201,7 @@ extension MergeConflict {
       guard let side = ask(field.path.description, text(field.base), text(field.mine), text(field.theirs)) else {
         continue
       }
-      try self.choose(.side(side), for: field.path)
+      try self.choose(side, for: field.path)
     }
   }
 }

@@ -15,7 +15,7 @@ package struct MergeConflict: Sendable, Equatable {
   /// The content of the record if no other had its value of a unique index; nil for all other conflicts.
   package internal(set) var collision: Collision?
   /// The choices for single fields.
-  package private(set) var choices: [DocumentPath: FieldChoice] = [:]
+  package private(set) var choices: [DocumentPath: MergeSide] = [:]
   private var whole: Whole?
   private let merge: RecordMerge
   private let isOursFirst: Bool
@@ -55,20 +55,20 @@ package struct MergeConflict: Sendable, Equatable {
   package mutating func choose(_ side: MergeSide) {
     if isCollision { return }
     whole = nil
-    choices = Dictionary(fields.map { ($0.path, .side(side)) }) { first, _ in first }
+    choices = Dictionary(fields.map { ($0.path, side) }) { first, _ in first }
     if fields.isEmpty || result == nil { whole = .side(side) }
   }
 
-  /// Takes a side, or a value, for one field that both changed.
+  /// Takes a side for one field that both changed.
   ///
   /// - Throws: `ModelError.refused` if the record cannot hold it.
-  package mutating func choose(_ choice: FieldChoice, for field: DocumentPath) throws(ModelError) {
+  package mutating func choose(_ side: MergeSide, for field: DocumentPath) throws(ModelError) {
     guard fields.contains(where: { $0.path == field }) else {
       throw .refused(reason: "\(field) does not conflict in \(place.datastore)/\(place.identifier)")
     }
     let (known, before) = (choices, whole)
     whole = nil
-    choices[field] = choice
+    choices[field] = side
     if merge.withChoices({ self.choice($0.path) }) == nil {
       (choices, whole) = (known, before)
       throw .refused(reason: "\(place.datastore)/\(place.identifier) cannot hold this \(field)")
@@ -107,11 +107,11 @@ package struct MergeConflict: Sendable, Equatable {
   }
 
   /// The choice as the merge has it, whose sides may be the other way round.
-  private func choice(_ field: DocumentPath) -> FieldChoice {
-    switch choices[field] ?? .side(.mine) {
-    case .side(.mine): .side(isOursFirst ? .mine : .theirs)
-    case .side(.theirs): .side(isOursFirst ? .theirs : .mine)
-    case let other: other
+  private func choice(_ field: DocumentPath) -> MergeSide {
+    switch choices[field] ?? .mine {
+    case .mine: isOursFirst ? .mine : .theirs
+    case .theirs: isOursFirst ? .theirs : .mine
+    case .base: .base
     }
   }
 

@@ -132,7 +132,7 @@ extension MergePlanner {
       for field in conflict.fields {
         let side = try isLater(plan, conflict.place, field.path) ? MergeSide.mine : .theirs
         do throws(ModelError) {
-          try conflict.choose(.side(side), for: field.path)
+          try conflict.choose(side, for: field.path)
         } catch {
           // Not every choice of fields gives a valid record.
           return conflict.choose(later)

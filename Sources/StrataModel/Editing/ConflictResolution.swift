@@ -14,7 +14,7 @@ extension EditConflict {
     var new = whole(choices[.root] ?? .mine)
     if !fields.isEmpty, base != nil, mine != nil, theirs != nil {
       let merge = RecordMerge(descriptor, base: base, mine: mine, theirs: theirs)
-      guard let settled = merge.withChoices({ .side(choices[$0.path] ?? .mine) }) else {
+      guard let settled = merge.withChoices({ choices[$0.path] ?? .mine }) else {
         throw .refused(reason: "\(name): what was chosen cannot be put together; choose one side for all fields")
       }
       new = settled

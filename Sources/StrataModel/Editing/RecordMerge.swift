@@ -50,14 +50,13 @@ package struct RecordMerge {
     return encoded(merge).map { .merged($0) } ?? .conflict([])
   }
 
-  /// Returns the merge with a side or a value chosen for each overlap, or nil if the contents cannot be merged field by field.
-  package func withChoices(_ choose: (FieldConflict) -> FieldChoice) -> RecordContent? {
+  /// Returns the merge with a side chosen for each overlap, or nil if the contents cannot be merged field by field.
+  package func withChoices(_ choose: (FieldConflict) -> MergeSide) -> RecordContent? {
     withValues { field in
       switch choose(field) {
-      case .side(.mine): field.mine
-      case .side(.theirs): field.theirs
-      case .side(.base): field.base
-      case .value(let given): given
+      case .mine: field.mine
+      case .theirs: field.theirs
+      case .base: field.base
       }
     }
   }
@@ -108,13 +107,6 @@ package struct RecordMerge {
     let coding = descriptor.coding(of: content.bytes)
     return coding == .opaque ? nil : try? coding.document(of: content.bytes)
   }
-}
-
-/// A decision about a field that both sides changed.
-package enum FieldChoice: Hashable, Sendable {
-  case side(MergeSide)
-  /// A value that the caller gives; nil removes the field.
-  case value(Document?)
 }
 
 extension DatastoreDescriptor {
