@@ -1,4 +1,5 @@
 package import StrataModel
+import StrataEngine
 import StrataLocks
 
 extension FolderStore {
@@ -36,8 +37,14 @@ private final class FolderFollower: Sendable {
     followSnapshot()
   }
 
+  /// Never polls. The file need not exist yet, but its directory must.
   private func watch(_ file: String) throws(ModelError) -> any Sendable & AnyObject {
-    try FileWatch.begin("\(contents.files.path)/\(file)") { [weak self] in self?.look() }
+    let path = "\(contents.files.path)/\(file)"
+    do throws(DiskError) {
+      return try SystemDisk().watch(path) { [weak self] in self?.look() }
+    } catch {
+      throw .storage("\(path) cannot be watched: \(error.operation) failed with error \(error.code)", kind: .failed)
+    }
   }
 
   private var currentPointer: FolderHistory.Link? {
