@@ -167,9 +167,10 @@ package struct RowDescription {
     var fields: [FieldDescription] = []
     root.describe(into: &fields, records: count - unreadable, prefix: "", path: .root)
     if let datastore {
+      let identifier = datastore.descriptor.identifierPath.flatMap { try? DocumentPath(parsing: $0) }
       for position in fields.indices {
         guard let path = fields[position].path else { continue }
-        if read == total, path == datastore.identifierPath, fields[position].isEstimated {
+        if read == total, path == identifier, fields[position].isEstimated {
           // Every identifier occurs once.
           (fields[position].distinct, fields[position].isEstimated) = (fields[position].count, false)
           fields[position].areCountsLeast = false
@@ -183,12 +184,6 @@ package struct RowDescription {
       }
     }
     return DatastoreDescription(fields: fields, read: read, total: total, unreadable: unreadable)
-  }
-}
-
-extension ReadableDatastore {
-  fileprivate var identifierPath: DocumentPath? {
-    descriptor.identifierPath.flatMap { try? DocumentPath(parsing: $0) }
   }
 }
 

@@ -255,9 +255,9 @@ struct HistogramCounting {
         next = try index.rank(of: .after(shape.whole(.string(text))))
       }
       // If combining characters move a limit, the run does not match its initial.
-      guard next > rank, try part(at: min(next, ranks.upperBound) - 1)?.starts(with: prefix) == true else {
-        return false
-      }
+      guard next > rank, case .string(let latest)? = try part(at: min(next, ranks.upperBound) - 1),
+        latest.unicodeScalars.starts(with: prefix)
+      else { return false }
       starts.append((rank, .string(String(prefix))))
       rank = next
     }
@@ -347,11 +347,5 @@ struct HistogramCounting {
 
   private static func label(of value: KeyValue) -> String {
     if case .string(let text) = value { text } else { value.description }
-  }
-}
-
-extension KeyValue {
-  fileprivate func starts(with prefix: String.UnicodeScalarView) -> Bool {
-    if case .string(let text) = self { text.unicodeScalars.starts(with: prefix) } else { false }
   }
 }
