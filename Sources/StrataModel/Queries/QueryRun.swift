@@ -109,7 +109,7 @@ package struct QueryRun {
         offset -= 1
         continue
       }
-      guard let record = try walk.record() else { continue }
+      guard let record = try walk.rawRecord()?.record(of: walk.identifier()) else { continue }
       remaining -= 1
       keptCount += 1
       return record

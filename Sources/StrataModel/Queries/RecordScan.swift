@@ -95,12 +95,6 @@ protocol RecordWalk: AnyObject {
   func rawRecord() throws -> RawRecord?
 }
 
-extension RecordWalk {
-  func record() throws -> Record? {
-    try rawRecord()?.record(of: identifier())
-  }
-}
-
 extension Record {
   /// Whether the record meets a filter, if there is one. A record that cannot be read as a document meets no condition.
   func meets(_ test: inout RecordTest?) -> Bool {

@@ -9,7 +9,10 @@ extension EngineStore {
     let view = try engineView(at: commit)
     // The first commit is compared with the empty store before it.
     let parent = try engineView(at: CommitNumber(record.parents.first ?? 0))
-    if record.listsChanges, record.isReadOffItsFrame,
+    // The frame lists what changed against the first parent. Where roots were brought back, commits squashed, or histories merged, the trees
+    // are compared instead.
+    if record.listsChanges, record.restores == nil, record.parents.count < 2,
+      record.flags.isDisjoint(with: [.squashed, .restore]),
       let reader = try FrameChanges(of: record, view: view, parent: parent)
     {
       return reader
@@ -21,14 +24,6 @@ extension EngineStore {
     beginReading(.changes(from: old, to: new))
     defer { endReading() }
     return try DifferenceReader(from: engineView(at: old), to: engineView(at: new))
-  }
-}
-
-extension CommitRecord {
-  /// Whether the frame lists what changed against the first parent. Where roots were brought back, commits squashed, or
-  /// histories merged, the trees are compared instead.
-  fileprivate var isReadOffItsFrame: Bool {
-    restores == nil && !flags.contains(.squashed) && !flags.contains(.restore) && parents.count < 2
   }
 }
 

@@ -127,11 +127,6 @@ extension EngineStore {
   }
 }
 
-extension CommitRecord {
-  /// An undo restores roots, too, and a squashed commit that contains a restore names the restored commit.
-  fileprivate var isRestore: Bool { flags.contains(.restore) && !flags.contains(.undo) }
-}
-
 extension CommitDetails {
   init(_ record: CommitRecord) {
     self.init(
@@ -145,7 +140,9 @@ extension CommitDetails {
     program = record.program
     author = record.author
     undoes = record.undoes.map { CommitNumber($0) }
-    restores = record.isRestore ? record.restores.map { CommitNumber($0) } : nil
+    // An undo restores roots, too, and a squashed commit that contains a restore names the restored commit.
+    let isRestore = record.flags.contains(.restore) && !record.flags.contains(.undo)
+    restores = isRestore ? record.restores.map { CommitNumber($0) } : nil
     isSquashed = record.flags.contains(.squashed)
   }
 }
