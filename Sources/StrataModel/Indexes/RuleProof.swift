@@ -15,11 +15,11 @@ struct RuleProof {
   private static let groupSize = 512
   private static let groupBytes = 1 << 20
 
-  let datastore: any ReadableDatastore
+  let datastore: EngineDatastore
   /// Called with the number of records that were read.
   var progress: WorkProgress?
 
-  func outcomes(of indexes: [any ReadableIndex]) throws(ModelError) -> [String: RuleOutcome] {
+  func outcomes(of indexes: [EngineIndex]) throws(ModelError) -> [String: RuleOutcome] {
     var outcomes: [String: RuleOutcome] = [:]
     var trials: [Trial] = []
     for index in indexes {
@@ -39,7 +39,7 @@ struct RuleProof {
 
   /// A path under trial.
   fileprivate struct Trial {
-    let index: any ReadableIndex
+    let index: EngineIndex
     let rule: IndexRule
     var isRefuted = false
     /// Values of all records so far; in the end as many as the index has entries.
@@ -48,7 +48,7 @@ struct RuleProof {
     var hasValueBesideNull = false
   }
 
-  private func outcomeWithoutRecords(_ index: any ReadableIndex) throws(ModelError) -> RuleOutcome? {
+  private func outcomeWithoutRecords(_ index: EngineIndex) throws(ModelError) -> RuleOutcome? {
     let descriptor = index.descriptor
     if let rule = descriptor.declaredRule { return .proven(rule) }
     guard descriptor.encoding.isByteOrdered else {
@@ -70,7 +70,7 @@ struct RuleProof {
   // MARK: Candidates
 
   /// The paths that give the right value in each of a few records spread over the index, and the stored names.
-  private func candidates(for index: any ReadableIndex) throws(ModelError) -> [IndexRule] {
+  private func candidates(for index: EngineIndex) throws(ModelError) -> [IndexRule] {
     let descriptor = index.descriptor
     var rules: [IndexRule] = []
     if let named = descriptor.namedPaths { rules.append(IndexRule(descriptor, paths: named, origin: .keyPathName)) }
@@ -80,7 +80,7 @@ struct RuleProof {
     return rules + found.map { IndexRule(descriptor, paths: [$0], origin: .onlyCandidate) }
   }
 
-  private func pathsInSample(of index: any ReadableIndex) throws(ModelError) -> [DocumentPath] {
+  private func pathsInSample(of index: EngineIndex) throws(ModelError) -> [DocumentPath] {
     let count = try index.count
     var paths: [DocumentPath]?
     for step in 0..<min(count, Self.sampleSize) {
@@ -100,7 +100,7 @@ struct RuleProof {
 
   /// The rule that an index most likely has although it does not hold for all records: the stored key-path name, if it
   /// gives at least nine of ten sampled entries. For reports of wrong entries, never for editing.
-  func likelyRule(of index: any ReadableIndex) throws(ModelError) -> IndexRule? {
+  func likelyRule(of index: EngineIndex) throws(ModelError) -> IndexRule? {
     let descriptor = index.descriptor
     guard descriptor.encoding.isByteOrdered, let paths = descriptor.namedPaths, try index.count > 0 else { return nil }
     let rule = IndexRule(descriptor, paths: paths, origin: .keyPathName)
@@ -124,7 +124,7 @@ struct RuleProof {
     guard !trials.isEmpty else { return }
     let count = try datastore.count
     let leftOut = Set(try datastore.leftOut(limit: try datastore.leftOutCount).map(\.identifier))
-    var cursor = try datastore.records(at: 0..<count)
+    var cursor = datastore.records(at: 0..<count)
     var rank = 0
     var isAtEnd = false
     while !isAtEnd, trials.contains(where: { !$0.isRefuted }) {

@@ -102,6 +102,7 @@ struct EngineIndex: ReadableIndex {
     }
   }
 
+  /// Returns whether a record has an entry with a value, given by its encoded bytes.
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
     let key = key(encodedValue, identifier)
     datastore.view.store.beginReading(.keys([key], in: treeName, at: datastore.view.commit))
@@ -111,6 +112,7 @@ struct EngineIndex: ReadableIndex {
     return try tree.rank(ofKey: key) { try place(of: key) } != nil
   }
 
+  /// Returns the same for several entries, in their order. On a server this takes one round trip.
   func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
     guard let tree = try tree(), tree.isServed else {
       return try entries.map { entry throws(ModelError) in try contains(entry.value, of: entry.identifier) }

@@ -72,10 +72,6 @@ package protocol ReadableIndex: Sendable {
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int?
   /// Returns the ranks of some records' entries, in the order of the records. Over a line this takes one round trip.
   func ranks(of identifiers: [StoredKey]) throws(ModelError) -> [Int?]
-  /// Returns whether a record has an entry with a value, given by its encoded bytes.
-  func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool
-  /// Returns the same for several entries, in their order. On a server this takes one round trip.
-  func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool]
 }
 
 extension ReadableIndex {
@@ -88,14 +84,6 @@ extension ReadableIndex {
 
   package func ranks(of identifiers: [StoredKey]) throws(ModelError) -> [Int?] {
     try identifiers.map { identifier throws(ModelError) in try rank(of: identifier, value: nil) }
-  }
-
-  package func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
-    try rank(of: identifier, value: descriptor.encoding.decode(encodedValue)) != nil
-  }
-
-  package func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
-    try entries.map { entry throws(ModelError) in try contains(entry.value, of: entry.identifier) }
   }
 }
 
