@@ -59,15 +59,11 @@ extension RecordQuery {
       missing.append(path)
     }
     let count = min(1000, try datastore.count)
-    var rank = 0
-    while rank < count, !missing.isEmpty {
-      for entry in try datastore.primary.entries(at: rank..<min(count, rank + 64)) {
-        guard let document = try datastore.record(entry.identifier).flatMap({ try? $0.document() }) else { continue }
-        missing.removeAll { document[$0] != nil || !document.values(at: $0).isEmpty }
-        if case .object(let members) = document { for member in members { known.insert(member.name) } }
-        if missing.isEmpty { break }
-      }
-      rank += 64
+    var records = try datastore.records(at: 0..<count)
+    while !missing.isEmpty, try records.next() {
+      guard let document = try records.rawRecord().flatMap({ try? $0.document() }) else { continue }
+      missing.removeAll { document[$0] != nil || !document.values(at: $0).isEmpty }
+      if case .object(let members) = document { for member in members { known.insert(member.name) } }
     }
     guard count > 0 else { return [] }
     return missing.map { UnknownName(path: $0, nearest: UnknownName.nearest(to: $0.shortText, among: known)) }
