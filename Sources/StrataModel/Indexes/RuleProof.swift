@@ -32,10 +32,13 @@ struct RuleProof {
     try check(&trials)
     for index in indexes where outcomes[index.descriptor.name] == nil {
       let name = index.descriptor.name
-      outcomes[name] = verdict(on: trials.filter { $0.index.descriptor.name == name }, of: index.descriptor)
+      outcomes[name] = verdict(on: trials.filter { $0.index.descriptor.name == name })
     }
     return outcomes
   }
+
+  /// A record that was left out of some indexes may lack its entries, and proves nothing by that.
+  fileprivate typealias ReadRecord = (identifier: StoredKey, document: Document, isLeftOut: Bool)
 
   /// A path under trial.
   fileprivate struct Trial {
@@ -129,7 +132,7 @@ struct RuleProof {
     var isAtEnd = false
     while !isAtEnd, trials.contains(where: { !$0.isRefuted }) {
       if let progress, !progress(rank, count) { throw .cancelled }
-      var group: [Trial.Record] = []
+      var group: [ReadRecord] = []
       var bytes = 0
       while group.count < Self.groupSize, bytes < Self.groupBytes, !isAtEnd {
         isAtEnd = try !cursor.next()
@@ -138,9 +141,7 @@ struct RuleProof {
         // A record that does not parse has no values; entries that it still has make the counts differ.
         guard let record = try? cursor.record(), let document = try? record.document() else { continue }
         bytes += record.content.count
-        group.append(
-          Trial.Record(
-            identifier: record.identifier, document: document, isLeftOut: leftOut.contains(record.identifier)))
+        group.append((record.identifier, document, leftOut.contains(record.identifier)))
       }
       for position in trials.indices where !trials[position].isRefuted { try trials[position].test(group) }
     }
@@ -152,12 +153,9 @@ struct RuleProof {
 
   // MARK: Verdict
 
-  private func verdict(on trials: [Trial], of index: IndexDescriptor) -> RuleOutcome {
-    let standing = trials.filter { !$0.isRefuted }
-    if let named = standing.first(where: { $0.rule.origin == .keyPathName && $0.hasValueBesideNull }) {
-      return .proven(named.rule)
-    }
-    let found = standing.filter { $0.hasValueBesideNull }
+  private func verdict(on trials: [Trial]) -> RuleOutcome {
+    let found = trials.filter { !$0.isRefuted && $0.hasValueBesideNull }
+    if let named = found.first(where: { $0.rule.origin == .keyPathName }) { return .proven(named.rule) }
     guard let only = found.first else {
       return .unproven(reason: "no field of the records reproduces it")
     }
@@ -174,14 +172,7 @@ struct RuleProof {
 }
 
 extension RuleProof.Trial {
-  fileprivate struct Record {
-    var identifier: StoredKey
-    var document: Document
-    /// It was left out of some indexes, so it may lack its entries, and proves nothing by that.
-    var isLeftOut: Bool
-  }
-
-  fileprivate mutating func test(_ records: [Record]) throws(ModelError) {
+  fileprivate mutating func test(_ records: [RuleProof.ReadRecord]) throws(ModelError) {
     var entries: [(value: [UInt8], identifier: StoredKey)] = []
     var mayLack: [Bool] = []
     for record in records {
