@@ -44,12 +44,6 @@ extension EngineStore {
       throw .refused(reason: "the letters are being applied by this process already")
     }
     defer { applying.withLock { _ = $0.remove(store) } }
-    return try applyLetters(of: inbox, isDue)
-  }
-
-  private func applyLetters(
-    of inbox: InboxFolder, _ isDue: (LetterName, Letter) throws(ModelError) -> Bool
-  ) throws(ModelError) -> [LetterOutcome] {
     var waiting = try inbox.waiting()
     if waiting.isEmpty { return [] }
     defer { if !keepsLock { engine.releaseLock() } }
