@@ -220,7 +220,7 @@ struct ReadableEntries: QueryEntries {
 }
 
 /// Entries that are read in batches, which grow as the walk continues.
-private struct WindowedEntries: EntryCursor {
+struct WindowedEntries: EntryCursor {
   let index: any ReadableIndex
   var ranks: Range<Int>
   let isBackward: Bool

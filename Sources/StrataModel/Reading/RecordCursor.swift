@@ -45,7 +45,7 @@ package struct RawRecord: Sendable {
 extension ReadableDatastore {
   /// Returns the records of a range of ranks, one after the other; ranks beyond the end are left out.
   package func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor {
-    RecordWindows(datastore: self, ranks: ranks)
+    RecordWindows(datastore: self, entries: WindowedEntries(index: primary, ranks: ranks, isBackward: false))
   }
 
   /// All records.
@@ -55,19 +55,11 @@ extension ReadableDatastore {
 /// Records of any datastore: identifiers are read in batches, and each record is looked up.
 private struct RecordWindows<Datastore: ReadableDatastore>: RecordCursor {
   let datastore: Datastore
-  var ranks: Range<Int>
-  var window: ArraySlice<IndexEntry> = []
+  var entries: WindowedEntries
   var current: StoredKey?
 
-  private static var windowSize: Int { 256 }
-
   mutating func next() throws(ModelError) -> Bool {
-    while window.isEmpty, !ranks.isEmpty {
-      let next = ranks.prefix(Self.windowSize)
-      window = try datastore.primary.entries(at: next.startIndex..<next.endIndex)[...]
-      ranks = next.endIndex..<ranks.upperBound
-    }
-    current = window.popFirst()?.identifier
+    current = try entries.next()?.key
     return current != nil
   }
 
