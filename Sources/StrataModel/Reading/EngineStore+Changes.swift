@@ -9,8 +9,8 @@ extension EngineStore {
     let view = try engineView(at: commit)
     // The first commit is compared with the empty store before it.
     let parent = try engineView(at: CommitNumber(record.parents.first ?? 0))
-    // The frame lists what changed against the first parent. Where roots were brought back, commits squashed, or histories merged, the trees
-    // are compared instead.
+    // The frame lists what changed against the first parent. Where roots were brought back, commits squashed, or histories merged, the
+    // trees are compared instead.
     if record.listsChanges, record.restores == nil, record.parents.count < 2,
       record.flags.isDisjoint(with: [.squashed, .restore]),
       let reader = try FrameChanges(of: record, view: view, parent: parent)

@@ -41,8 +41,8 @@ struct DatastoreVerifier {
     try chooseSubjects()
     try checkRecords()
     for position in subjects.indices { try checkEntries(position) }
-    // Names the records and entries that disagree, for the indexes whose entries differ from those that the records should have: one look-up
-    // per entry, which nothing else needs.
+    // Names the records and entries that disagree, for the indexes whose entries differ from those that the records should have: one
+    // look-up per entry, which nothing else needs.
     let wanted = subjects.indices.filter { subjects[$0].disagrees }
     try nameMissing(wanted)
     for position in wanted where subjects[position].mayHaveStrays { try nameStrays(position) }
