@@ -38,13 +38,14 @@ protocol TieredValue {
 }
 
 /// A type that turns another's order around.
-protocol DescendingValue {
+protocol DescendingValue: Sendable {
+  associatedtype Value: Indexable
+  /// The value whose order is turned around.
+  var value: Value { get }
   static var valueTypeName: String { get }
   static var encoding: KeyEncoding { get }
   /// - Parameter isTurned: whether another such type turns the order of this one around.
   static func comparison(to key: KeyValue, isTurned: Bool) throws -> (Self) -> Int
-  /// The value whose order is turned around.
-  var tierKey: TierKey { get }
 }
 
 extension CompoundKey: TieredValue {
@@ -66,8 +67,6 @@ extension CompoundKey: TieredValue {
 extension Descending: DescendingValue {
   static var valueTypeName: String { String(describing: Value.self) }
   static var encoding: KeyEncoding { .descending(tier(Value.self).encoding) }
-
-  var tierKey: TierKey { TierKey(value) }
 
   static func comparison(to key: KeyValue, isTurned: Bool) throws -> (Self) -> Int {
     let values = try tierComparison(Value.self, to: [key], isTurned: !isTurned)

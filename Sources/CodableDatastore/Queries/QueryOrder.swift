@@ -8,8 +8,18 @@ struct QuerySortKey<Instance: Sendable>: Sendable {
   let order: KeyOrder
   let column: Column<Instance, [UInt8]>
 
+  /// A sort by a value that turns the order of another around is the sort by that one the other way.
   init<Value: Indexable>(_ path: any KeyPath<Instance, Value> & Sendable, isDescending: Bool, in datastore: String) {
-    self.init(path, isDescending: isDescending, in: datastore) { $0 }
+    func turned<Turned: DescendingValue>(_ type: Turned.Type) -> Self? {
+      (path as? KeyPath<Instance, Turned>).map { path in
+        Self(path as any KeyPath<Instance, Turned> & Sendable, isDescending: !isDescending, in: datastore) { $0.value }
+      }
+    }
+    if let type = Value.self as? any DescendingValue.Type, let sort = turned(type) {
+      self = sort
+    } else {
+      self.init(path, isDescending: isDescending, in: datastore) { $0 }
+    }
   }
 
   /// - Parameter indexed: The value that an index has of the property.

@@ -7,7 +7,7 @@ struct TierKey: Sendable {
 
   init<Value: Indexable>(_ value: Value) {
     if let turned = value as? any DescendingValue {
-      self = turned.tierKey
+      self = TierKey(turned.value)
     } else {
       let coder = KeyCoder<Value>.make()
       key = { try coder.encoding.decode(coder.key(of: value)) }

@@ -96,4 +96,50 @@ struct DescendingIndexTests {
     let backwards = IndexRange(lower: .including(5), order: .descending)
     #expect(try await lots.load(backwards, from: \.price).all() == lots.load(5..., from: \.price).all().reversed())
   }
+
+  /// As `LotFormat`, with an index in the other order too, which may serve instead.
+  struct RisingLotFormat: DatastoreFormat {
+    typealias Version = LotFormat.Version
+    typealias Instance = Lot
+    static let defaultKey: DatastoreKey = "Lots"
+    static let currentVersion = Version.only
+    let price = Index(\.price.descending)
+    let rising = Index(\.price)
+  }
+
+  @Test("all instances by such an index stay in its order if they are filtered, paged, selected or followed")
+  func whole() async throws {
+    let lots = MemoryPersistence().datastore(LotFormat.self)
+    try await lots.persist(contentsOf: all)
+    try await expectOrder { lots.load(..., order: $0, from: \.price) }
+    let rising = MemoryPersistence().datastore(RisingLotFormat.self)
+    try await rising.persist(contentsOf: all)
+    try await expectOrder { rising.load(..., order: $0, from: \.price) }
+  }
+
+  private func expectOrder<Format: DatastoreFormat>(
+    of load: (RangeOrder) -> Selection<Format, ReadWrite>
+  ) async throws where Format.Instance == Lot, Format.Identifier == Int {
+    let sorted = all.sorted { $0.price != $1.price ? $0.price > $1.price : $0.id < $1.id }
+    for (order, expected) in [(RangeOrder.ascending, sorted), (.descending, sorted.reversed())] {
+      let lots = load(order)
+      #expect(try await lots.first == expected.first)
+      #expect(try await lots.where(#Predicate { $0.price > 3 }).all() == expected.filter { $0.price > 3 })
+      let even = lots.where(#Predicate { $0.id % 2 == 0 }).scanning()
+      #expect(try await even.limit(7, offset: 2).all() == Array(expected.filter { $0.id % 2 == 0 }[2..<9]))
+      #expect(try await even.first == expected.first { $0.id % 2 == 0 })
+      var prices: [Int] = []
+      for try await (_, price) in even.select(\.id, \.price) { prices.append(price) }
+      #expect(prices == expected.filter { $0.id % 2 == 0 }.map(\.price))
+      let next = lots.after(try lots.cursor(after: expected[9])).limit(5)
+      #expect(try await next.all() == Array(expected[10..<15]))
+      #expect(try await next.explain().contains("SORT no"))
+      let rising = all.sorted { ($0.price, $0.id) < ($1.price, $1.id) }
+      #expect(
+        try await lots.sorted(by: \.price.descending, order).limit(50).all()
+          == Array((order == .ascending ? sorted : rising).prefix(50)))
+      var live = lots.limit(4).live().makeAsyncIterator()
+      #expect(try await live.next() == Array(expected.prefix(4)))
+    }
+  }
 }
