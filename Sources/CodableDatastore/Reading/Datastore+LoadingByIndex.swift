@@ -72,6 +72,15 @@ extension Datastore {
     core.instances(prefix: [], range: IndexRange(only: value), order: order, from: index)
   }
 
+  /// The instances of one value, or of nil, of a descending index of an optional property.
+  public nonisolated func load<
+    Value: DiscreteIndexable & Comparable, Index: RetrievableIndexRepresentation<InstanceType, Descending<Value?>>
+  >(
+    _ value: Value?, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) -> Selection<Format, AccessMode> {
+    core.instances(range: IndexRange(only: value), order: order, from: index)
+  }
+
   /// The instances of a range of a descending index, in its order: the greatest value comes first. The range has plain values.
   ///
   /// ```swift

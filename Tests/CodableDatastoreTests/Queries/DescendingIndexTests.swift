@@ -11,6 +11,7 @@ struct DescendingIndexTests {
     var name: String
     var cost: Decimal?
     var size: AppOrderTests.Size
+    var floor: Int?
   }
 
   struct LotFormat: DatastoreFormat {
@@ -23,6 +24,7 @@ struct DescendingIndexTests {
     let name = Index(\.name.descending)
     let cost = Index(\.cost.descending)
     let size = Index(\.size.descending)
+    let floor = Index(\.floor.descending)
   }
 
   private let all = (0..<120).map { number in
@@ -30,7 +32,7 @@ struct DescendingIndexTests {
       id: number, price: number * 37 % 30 - 10,
       due: number % 4 == 0 ? nil : Date(timeIntervalSinceReferenceDate: Double(number % 9)),
       name: ["", "a", "ab", "b", "é"][number % 5], cost: number % 6 == 0 ? nil : Decimal(number % 7) / 4,
-      size: AppOrderTests.Size.allCases[number % 3])
+      size: AppOrderTests.Size.allCases[number % 3], floor: number % 5 == 0 ? nil : number % 5)
   }
 
   @Test("a range of plain values comes in the order of the index, and is paged, counted and reversed as a loop does it")
@@ -91,6 +93,14 @@ struct DescendingIndexTests {
     try await expect(lots.load(.large, from: \.size), lots.load(.large, order: .descending, from: \.size), \.size) {
       $0 == .large
     }
+    let floor = 2
+    try await expect(lots.load(floor, from: \.floor), lots.load(floor, order: .descending, from: \.floor), \.floor) {
+      $0 == floor
+    }
+    try await expect(lots.load(nil, from: \.floor), lots.load(nil, order: .descending, from: \.floor), \.floor) {
+      $0 == nil
+    }
+    #expect(try await lots.load(2, from: \.floor).all() == lots.load(Optional(floor), from: \.floor).all())
     let reversed = IndexRange(lower: .including(7), upper: .including(5))
     #expect(try await lots.load(reversed, from: \.price).all().isEmpty)
     let backwards = IndexRange(lower: .including(5), order: .descending)
