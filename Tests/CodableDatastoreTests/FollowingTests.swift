@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataModel
 import Foundation
 import StrataLocks
@@ -263,6 +264,59 @@ struct FollowingTests {
     #expect(try await one.next()?.key == [7])
     #expect(one.popAll().map(\.key) == Array(repeating: [7], count: 7))
     #expect(other.popAll().map(\.datastore) == ["Authors"])
+  }
+
+  @Test(
+    "a live result beside a newer program ends with the error that every other call throws", arguments: [true, false])
+  func newerProgram(knowsVersion: Bool) async throws {
+    typealias Copies = SeveralCopiesTests
+    let place = TemporaryPlace()
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let newer = Datastore<Copies.NoteFormat, ReadWrite>(
+      store: _StoreHandle(connection: StoreConnection(path: place.url.path), isReadOnly: false), key: "Notes",
+      version: .second, coding: .json, encoder: { try JSONEncoder().encode($0) },
+      decoders: [
+        .second: {
+          let note = try JSONDecoder().decode(Copies.Note.self, from: $0)
+          return (note.id, note)
+        }
+      ])
+    func expectEnd<Format: DatastoreFormat>(
+      of notes: Datastore<Format, ReadWrite>, _ first: Format.Instance, isSame: (any Error, any Error) -> Bool
+    ) async throws where Format.Instance: Identifiable, Format.Identifier == Format.Instance.ID {
+      try await notes.persist(first)
+      var live = notes.live().makeAsyncIterator()
+      #expect(try await live.next()?.count == 1)
+      try await newer.persist(Copies.Note(id: 2, title: "T2", body: "b2", stars: 0))
+      let other = try await #require(throws: (any Error).self) { try await notes.count }
+      do {
+        let shown = try await live.next()
+        Issue.record("it shows \(String(describing: shown))")
+      } catch {
+        #expect(isSame(error, other), "\(error)")
+      }
+    }
+    if knowsVersion {
+      let notes = Datastore<Copies.NoteFormat, ReadWrite>.JSONStore(
+        persistence: persistence, version: .first, migrations: [.first: { try $0.decode(Copies.Note.self, from: $1) }])
+      try await expectEnd(of: notes, Copies.Note(id: 1, title: "T1", body: "b1", stars: 0)) { error, other in
+        guard case DatastoreError.incompatibleVersion("2") = error else { return false }
+        return error.localizedDescription == other.localizedDescription
+      }
+    } else {
+      let notes = Datastore<Copies.OldNoteFormat, ReadWrite>.JSONStore(
+        persistence: persistence, migrations: [.first: { try $0.decode(Copies.OldNote.self, from: $1) }])
+      try await expectEnd(of: notes, Copies.OldNote(id: 1, text: "T1:b1", stars: 0)) { error, other in
+        error is DecodingError && "\(error)" == "\(other)"
+      }
+      let reader = Datastore<Copies.OldNoteFormat, ReadOnly>.readOnlyJSONStore(
+        persistence: DiskPersistence(readOnlyURL: place.url),
+        migrations: [.first: { try $0.decode(Copies.OldNote.self, from: $1) }])
+      let error = await #expect(throws: UnreadableInstanceError.self) { try await reader.load(2) }
+      #expect(
+        error?.errorDescription == "The instance 2 of Notes, written by version 2, cannot be decoded: "
+          + "Version 2 is not a case of Version: a newer program has written it. Update this program.")
+    }
   }
 
   @Test("redo brings back what undo took back, and says so in the history")

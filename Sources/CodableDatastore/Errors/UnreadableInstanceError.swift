@@ -63,13 +63,15 @@ extension DatastoreCore {
   private func unreadable(_ error: any Error, key: [UInt8], record: Bytes) -> UnreadableInstanceError {
     let version = coder.tag(of: record) ?? ""
     let advice =
-      !coder.hasDecoder(for: version)
-      ? "Add a migration that decodes version \(version)."
-      : !(error is DecodingError)
-        ? "The decoder of version \(version) threw this error."
-        : version == coder.tag
-          ? "If the type of a property has changed, declare a new version of the format and a migration that decodes version \(version)."
-          : "The migration of version \(version) must decode it: a program whose types had changed may have written it under that version."
+      VersionTag<Format>.isNewer(version, than: coder.version)
+      ? "Update this program."
+      : !coder.hasDecoder(for: version)
+        ? "Add a migration that decodes version \(version)."
+        : !(error is DecodingError)
+          ? "The decoder of version \(version) threw this error."
+          : version == coder.tag
+            ? "If the type of a property has changed, declare a new version of the format and a migration that decodes version \(version)."
+            : "The migration of version \(version) must decode it: a program whose types had changed may have written it under that version."
     return UnreadableInstanceError(
       datastore: DatastoreKey(self.key), identifier: shown(key), version: version,
       codingPath: DecodingPath.text(of: error), underlying: error, advice: advice, key: key)

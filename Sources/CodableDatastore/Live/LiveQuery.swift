@@ -33,6 +33,10 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
       return try await begin()
     } catch let error as StoreError where error.kind == .closed {
       return nil
+    } catch {
+      // If a newer program has written, the error is that of every other call.
+      _ = try query.core.fits(ReadState(query.core.currentView()))
+      throw error
     }
     self.answer = answer
     try Task.checkCancellation()
