@@ -374,9 +374,12 @@ struct WarmUpTests {
     task.cancel()
     gate.open()
     await #expect(throws: CancellationError.self) { try await task.value }
+    let engine = try #require(try persistence._store.connection.storeForReading(forWriter: true))
+    let ending = try #require(engine.activity.flatMap { Activity(bytes: $0) }?.ending, "others see that it ended")
+    #expect(ending.commit == nil && ending.reason == nil)
     let heard = Heard()
     try await books.warm(progressHandler: heard.handler)
-    #expect(heard.all.count == 302)
+    #expect(heard.all.count == 302 && engine.activity == nil)
   }
 
   @Test("a warm-up is complete when its commit is there, not before", arguments: [false, true])

@@ -118,15 +118,17 @@ struct WarmUpReport<Format: DatastoreFormat> {
     return activity
   }
 
-  /// Takes the word back, or leaves why the work failed.
+  /// Takes the word back, or leaves that the work was cancelled or why it failed.
   func end(_ error: (any Error)?) {
     guard let engine else { return }
-    guard let error, !(error is CancellationError), !(error is WarmUpSuspended) else { return engine.setActivity(nil) }
+    guard let error, !(error is WarmUpSuspended) else { return engine.setActivity(nil) }
     var ending = Activity.Ending()
-    (ending.failures, ending.failureCount) = (account.activity.failures ?? [], account.activity.failureCount ?? 0)
-    ending.reason =
-      account.activity.failureCount.map { "\(counted($0, "record")) \($0 == 1 ? "does" : "do") not decode" }
-      ?? DecodingPath.sentence(for: error)
+    if !(error is CancellationError) {
+      (ending.failures, ending.failureCount) = (account.activity.failures ?? [], account.activity.failureCount ?? 0)
+      ending.reason =
+        account.activity.failureCount.map { "\(counted($0, "record")) \($0 == 1 ? "does" : "do") not decode" }
+        ?? DecodingPath.sentence(for: error)
+    }
     engine.leave(activity(measuring: engine), ending, of: StoreConnection.programName)
   }
 }
