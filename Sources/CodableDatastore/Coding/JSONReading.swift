@@ -274,10 +274,8 @@ struct JSONKey: CodingKey {
   let stringValue: String
   let intValue: Int?
 
-  init(stringValue: String) {
-    self.stringValue = stringValue
-    intValue = nil
-  }
+  /// The name of a member. A dictionary's keys have a number if their name is one.
+  init(stringValue: String) { (self.stringValue, intValue) = (stringValue, Int(stringValue)) }
 
   init(intValue: Int) {
     stringValue = "Index \(intValue)"

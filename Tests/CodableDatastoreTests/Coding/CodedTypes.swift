@@ -232,3 +232,16 @@ extension String {
     return (0..<Int.random(in: 0...6, using: &random)).map { _ in parts.random(&random) }.joined()
   }
 }
+
+/// Keeps the path of an error that it catches, with the numbers of its keys.
+struct Caught: Decodable, Equatable {
+  var path: [String] = []
+
+  init(from decoder: any Decoder) throws {
+    do {
+      _ = try decoder.singleValueContainer().decode([String: [Int: Int]].self)
+    } catch DecodingError.typeMismatch(_, let context) {
+      path = context.codingPath.map { "\($0.stringValue) \($0.intValue ?? -1)" }
+    }
+  }
+}

@@ -209,6 +209,8 @@ struct StandardCoderTests {
     #expect(String(decoding: bytes, as: UTF8.self).contains("seven 7"))
     #expect(try decoder.decode(Places.self, from: bytes) == foundationDecoder.decode(Places.self, from: bytes))
     #expect(try decoder.decode(Places.self, from: bytes).paths.contains("seven 7"))
+    let named = Data(#"{"n":{"8":"x"}}"#.utf8)
+    #expect(try decoder.decode(Caught.self, from: named) == foundationDecoder.decode(Caught.self, from: named))
     let data = Data("[1,null]".utf8)
     #expect(try decoder.decode(Positions.self, from: data) == foundationDecoder.decode(Positions.self, from: data))
   }
