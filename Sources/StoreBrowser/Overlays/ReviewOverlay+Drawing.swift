@@ -265,7 +265,8 @@ extension ReviewOverlay {
     }
     let (added, removed) = (NumberFormat.count(preview.addedEntries), NumberFormat.count(preview.removedEntries))
     note("index entries: +\(added) -\(removed)", .dim)
-    if preview.refusals.isEmpty { note("✓ every index stays right", .inserted) }
+    if preview.refusals.isEmpty, preview.marked.isEmpty { note("✓ every index stays right", .inserted) }
+    for index in preview.marked { note("⚠ index \(index) is marked stale: the app builds it again", .warning) }
     for refusal in preview.refusals.prefix(5) {
       note(
         "✗ \(refusal.index.map { "index \($0): " } ?? "")\(refusal.reason)"

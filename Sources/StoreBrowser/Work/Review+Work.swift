@@ -37,12 +37,13 @@ package struct ReviewRequest: Question, Hashable {
     let head = try context.store.refresh().commit
     var answer = ReviewAnswer(request: self, head: head)
     let (first, second) = (pass(0, of: 2, context.goingOn), pass(1, of: 2, context.goingOn))
-    var progress = second
+    var options = EditOptions(detailLimit: WorkContext.reviewLimit, progress: second, proving: context.proving)
+    var restoresState = false
     switch subject {
     case .staged(let changes): answer.rebased = try editable.rebase(changes, onto: head, progress: first)
     case .migration(let changes):
       answer.changes = changes
-      progress = context.goingOn
+      options.progress = context.goingOn
     case .letter(let letter):
       answer.rebased = try editable.rebase(context.changes(of: letter), onto: head, progress: first)
     case .undo(let commit, _):
@@ -54,6 +55,7 @@ package struct ReviewRequest: Question, Hashable {
           to: state, of: nil, from: commit, counts: undone.changes.map(\.takenBack), in: &answer)
         return answer
       }
+      (options.bringsBackContents, restoresState) = (true, state != nil)
       answer.changes = try editable.undoPreview(of: commit, progress: first)
       if state == nil {
         answer.kept = try context.kept(byUndoing: commit, from: head, answer.changes)
@@ -69,9 +71,9 @@ package struct ReviewRequest: Question, Hashable {
     answer.changes = answer.rebased?.changes ?? answer.changes
     answer.counts = answer.changes.counts
     answer.isCut = answer.changes.count > WorkContext.reviewLimit
-    let preview = try editable.preview(
-      answer.changes,
-      options: EditOptions(detailLimit: WorkContext.reviewLimit, progress: progress, proving: context.proving))
+    var preview = try editable.preview(answer.changes, options: options)
+    // No record is written, and the indexes come back too.
+    if restoresState { (preview.refusals, preview.marked) = ([], []) }
     answer.preview = preview
     answer.preview?.dangling += try context.danglingReferences(after: answer.changes, at: head, naming)
     let entries = Dictionary(preview.records.map { ($0.place, $0.entries) }) { _, last in last }

@@ -15,6 +15,8 @@ package struct ChangePreview: Sendable {
   package var uniqueness: [UniquenessConflict] = []
   /// Why the commit would be refused.
   package var refusals: [EditRefusal] = []
+  /// The indexes that are marked stale because they cannot hold what is brought back, as `City name`.
+  package var marked: [String] = []
   /// The first references whose target would be missing; worth knowing, and no reason to refuse. Not looked for in a preview that describes
   /// no records, nor if more records change than can be checked in a moment.
   package var dangling: [DanglingReference] = []

@@ -37,6 +37,9 @@ private struct PreviewWork {
 
   private mutating func preview(_ edits: [RecordEdit], in datastore: EngineDatastore) throws(ModelError) {
     var indexing = try RecordIndexing(datastore, progress: options.proofProgress)
+    let marked = options.bringsBackContents ? (try? indexing.indexes(refusing: edits)) ?? [] : []
+    indexing = indexing.marking(stale: marked)
+    preview.marked += marked.map { "\(datastore.descriptor.key) \($0)" }
     preview.refusals += indexing.refusals
     indexing = indexing.marking(stale: indexing.refusals.compactMap(\.index))
     var entries = EntryBalance(datastore: datastore, indexes: indexing.descriptor.indexes)

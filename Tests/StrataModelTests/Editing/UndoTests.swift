@@ -167,6 +167,26 @@ struct UndoTests {
     #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 
+  @Test("a preview of what an undo brings back names the indexes that it marks stale, and does not refuse them")
+  func previewOfUnproven() throws {
+    var descriptor = Cities.descriptor
+    var index = try #require(descriptor.index("name"))
+    index.keyPathName = nil
+    descriptor.setIndex("name", to: index)
+    let store = EngineStore.memory()
+    try Cities.write((1...10).map { Cities.document($0) }, to: store, as: descriptor)
+    let number = try Cities.write([Cities.document(1, population: 1)], to: store)
+    try Cities.write([Cities.document(1, country: "XX", population: 1)], to: store)
+    #expect(try store.stateBroughtBack(byUndoing: number) == nil)
+    let changes = try store.undoPreview(of: number, progress: nil)
+    let preview = try store.preview(changes, options: EditOptions(bringsBackContents: true))
+    #expect(preview.isPossible && preview.refusals.isEmpty)
+    #expect(preview.marked == ["City name"])
+    let undone = try store.undo(number, named: "undo")
+    #expect(try store.engineView(at: undone).requiredDatastore("City").descriptor.index("name")?.isStale == true)
+    #expect(try store.city(1) == Cities.document(1, country: "XX"))
+  }
+
   @Test("where nothing is left to take back, that is said")
   func nothingLeft() throws {
     let store = try Cities.store(40)
