@@ -319,7 +319,43 @@ struct FollowingTests {
     }
   }
 
-  @Test("redo brings back what undo took back, and says so in the history")
+  enum First: CaseIterable { case other, own, reader }
+
+  @Test(
+    "what begins to listen before there is a store hears the commits of other processes from the first one on",
+    arguments: First.allCases)
+  func beforeTheStore(first: First) async throws {
+    let place = TemporaryPlace()
+    func expectAll<Mode>(
+      _ books: Datastore<BookFormat, Mode>, _ own: [Int], _ write: () async throws -> Void
+    ) async throws {
+      var live = books.live().makeAsyncIterator()
+      #expect(try await live.next() == [])
+      var changes = try await books.observe(includingOtherProcesses: true).makeAsyncIterator()
+      try await write()
+      let there = LiveTests().otherProcess(place)
+      for id in 1...2 { try await there.persist(Book(id: id, title: "\(id)")) }
+      var heard: [Int] = []
+      while heard.last != 2 { heard.append(try #require(try await changes.next()).id) }
+      #expect(heard == own + [1, 2] || heard == own + [2])
+      var shown: [Int] = []
+      while shown != own + [1, 2] { shown = try #require(try await live.next()).map(\.id) }
+    }
+    guard first != .reader else {
+      let reader = DiskPersistence(readOnlyURL: place.url)
+      return try await expectAll(
+        .readOnlyJSONStore(persistence: reader, migrations: [.first: { try $0.decode(Book.self, from: $1) }]), []
+      ) {}
+    }
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(persistence)
+    try await expectAll(books, first == .own ? [0] : []) {
+      guard first == .own else { return }
+      try await books.persist(Book(id: 0, title: "own"))
+      try await persistence.releaseWriter()
+    }
+  }
+
   func redo() async throws {
     let persistence = MemoryPersistence()
     let books = BookFormat.datastore(persistence)

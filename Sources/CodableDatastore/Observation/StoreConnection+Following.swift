@@ -1,20 +1,62 @@
 import Dispatch
+import StrataFoundation
 import StrataLocks
 import StrataEngine
 
 extension StoreConnection {
-  /// Begins to listen for commits of other processes. The file is watched, never polled.
+  /// Begins to listen for commits of other processes. The file is watched, never polled. If there is no store yet, its first commits are
+  /// reported too, whichever process makes it.
   func followOtherProcesses(forWriter: Bool) throws {
-    guard let store = try storeForReading(forWriter: forWriter) else { return }
-    try publication.beginFollowing(at: store.head, isServed: isServed) {
+    if let store = try storeForReading(forWriter: forWriter) { return try follow(store, from: store.head) }
+    isAwaited.store(true, ordering: .releasing)
+    noticeArrival(forWriter: forWriter)
+  }
+
+  private func follow(_ store: any Engine, from view: View) throws {
+    try publication.beginFollowing(at: view, isServed: isServed) {
       try throwingStoreErrors { try store.follow { [weak self] in self?.noticeOtherProcesses(in: store) } }
     }
     isFollowing.store(true, ordering: .releasing)
   }
 
+  /// Watches for the store, or for the outermost folder on the way to it that is missing, and looks whether it is there.
+  private func noticeArrival(forWriter: Bool) {
+    guard isAwaited.load(ordering: .acquiring), let path else { return }
+    let disk = configuration.disk
+    var place = URL(filePath: "/")
+    var before: URL
+    repeat {
+      (before, place) = (place, URL(filePath: path))
+      var watch: (any DiskWatch)?
+      while watch == nil, place.path != "/" {
+        watch = try? disk.watch(place.path) { [weak self] in self?.noticeArrival(forWriter: forWriter) }
+        if watch == nil { place.deleteLastPathComponent() }
+      }
+      arrival.withLock { $0 = watch }
+      // A folder that was made meanwhile is watched for the next one.
+    } while place.path != path && place != before && ((try? disk.status(place.path)) ?? nil) != nil
+    if let store = (try? storeForReading(forWriter: forWriter)) ?? nil { followAwaited(store) }
+  }
+
+  /// Follows a store that there was none of when observers began, from its beginning.
+  private func followAwaited(_ store: any Engine) {
+    guard isAwaited.load(ordering: .acquiring), let view = try? store.view(at: publication.newestOwn),
+      (try? follow(store, from: view)) != nil
+    else { return }
+    endAwaiting()
+    noticeOtherProcesses(in: store)
+  }
+
+  func endAwaiting() {
+    isAwaited.store(false, ordering: .releasing)
+    let watch = arrival.withLock { $0.take() }
+    withExtendedLifetime(watch) {}
+  }
+
   /// Reports the commits of other processes that a transaction builds on, before its own changes: when the watch reports them, there may be
   /// newer commits of this process, behind which they would be overlooked. Called in the writer's turn.
   func noticeBase(of store: any Engine) {
+    followAwaited(store)
     if isFollowing.load(ordering: .acquiring), !isServed { noticeOtherProcesses(in: store) }
   }
 

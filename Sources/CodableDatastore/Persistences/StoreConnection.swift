@@ -22,6 +22,9 @@ final class StoreConnection: Sendable {
   let slices: TimeSlices
   /// Whether other processes' commits are reported to observers.
   let isFollowing = Atomic(false)
+  /// Whether observers wait for the store to be made, and the watch for that.
+  let isAwaited = Atomic(false)
+  let arrival = Mutex<(any DiskWatch)?>(nil)
   /// Commits on a server whose numbers are not known here yet.
   let underWay = Atomic(0)
   /// Whether a thread is about to report commits of a server.
@@ -258,6 +261,7 @@ final class StoreConnection: Sendable {
   /// Closes the store; the next use opens it again.
   func close() throws {
     isFollowing.store(false, ordering: .releasing)
+    endAwaiting()
     publication.endFollowing()
     let stores = state.withLock { state in
       defer { if path != nil || opening != nil { (state.writer, state.reader) = (nil, nil) } }
