@@ -32,6 +32,7 @@ struct BrowsingTests {
     #expect(here.roundTrips == 0)
     #expect(here.head.commit == there.own.head.commit)
     #expect(here.access == .readWrite)
+    #expect((here as any EditableStore).identity == there.own.identity)
     #expect(there.bytesToHere < 100_000)
   }
 

@@ -22,7 +22,7 @@ package struct BrowserFiles: Sendable {
   /// Keeps nothing.
   package static let none = BrowserFiles(folder: nil)
 
-  /// Staged changes, drafts, bookmarks and a merge under way apply to no other contents, and to no other store at the path.
+  /// Staged changes, drafts, bookmarks, past builds and a merge under way apply to no other contents, and to no other store at the path.
   ///
   /// - Parameters:
   ///   - contents: the digest of an opened file.
@@ -43,7 +43,7 @@ package struct BrowserFiles: Sendable {
   /// The files for a store; nil for one whose identity is not known.
   package init(forStoreAt path: String, of store: (any ReadableStore)?, environment: [String: String]) {
     let folder = Self.folder(forStoreAt: path, environment: environment)
-    self.init(folder: folder, identity: (store as? EngineStore)?.identity)
+    self.init(folder: folder, identity: (store as? any EditableStore)?.identity)
     if folder == nil { stagedProblem = "the staged changes cannot be kept: neither HOME nor XDG_STATE_HOME is set" }
   }
 
@@ -111,6 +111,7 @@ package struct BrowserFiles: Sendable {
       swap(&common.bookmarks, &own.bookmarks)
       swap(&common.drafts, &own.drafts)
       swap(&common.merge, &own.merge)
+      swap(&common.builds, &own.builds)
       if own == Remembered() { unlink(Self.file(in: place)) }
     }
     do {
@@ -126,7 +127,8 @@ package struct BrowserFiles: Sendable {
   func loadRemembered() -> Remembered {
     var remembered = Self.remembered(in: folder) ?? Remembered()
     let own = Self.remembered(in: place) ?? (hasFormer ? remembered : Remembered())
-    (remembered.bookmarks, remembered.drafts, remembered.merge) = (own.bookmarks, own.drafts, own.merge)
+    (remembered.bookmarks, remembered.drafts) = (own.bookmarks, own.drafts)
+    (remembered.merge, remembered.builds) = (own.merge, own.builds)
     return remembered
   }
 

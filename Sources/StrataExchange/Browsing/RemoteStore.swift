@@ -82,6 +82,7 @@ package final class RemoteStore: EditableStore {
   package var openingReport: [String] { local.openingReport }
   package var damage: String? { local.damage }
   package var head: any ReadableView { local.head }
+  package var identity: String { local.identity }
   package var commitCount: UInt64 { local.commitCount }
   package var generation: UInt64 { local.generation }
   package var byteCount: UInt64 {

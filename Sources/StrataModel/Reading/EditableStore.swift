@@ -3,6 +3,8 @@
 /// Every call is one transaction and one named commit. It acquires the writer's lock for the call only. If another process holds the lock,
 /// the call waits for `patience` and then throws `ModelError.locked` with the holder. Nothing is written when a call throws.
 package protocol EditableStore: ReadableStore {
+  /// The identity of the store wherever it lies, which another store at its path does not have.
+  var identity: String { get }
   /// Applies a change set to `head` (each record must still have the old content named in it; otherwise `ModelError.conflict` lists the
   /// records), and updates every index by the index rules.
   func commit(_ changes: ChangeSet, named action: String, options: EditOptions) throws(ModelError) -> CommitNumber
