@@ -302,6 +302,20 @@ struct RemotesTests {
     #expect(again.browser.session.remembered.merge == nil)
   }
 
+  @Test("a text that was left in a merge's editor is offered in that merge, and not where the field is edited")
+  func draftOfDecision() throws {
+    let copies = try CopiedStore.edited()
+    let driver = Self.driver(copies)
+    driver.press("7 g f w e ^u")
+    driver.type("6")
+    driver.press("Esc e")
+    let offered = try #require(driver.browser.overlays.last as? ValueEditor)
+    #expect(offered.decides && offered.field.text == "6", "\(driver.screen)")
+    var editor = ValueEditor(place: offered.place, path: offered.path, old: offered.old)
+    editor.offerDraft(in: &driver.browser.session)
+    #expect(editor.field.text == FieldKind.text(of: offered.old))
+  }
+
   @Test("a merge whose base moved under the hands is looked at again before it is written")
   func movedMeanwhile() throws {
     let copies = try CopiedStore.edited()

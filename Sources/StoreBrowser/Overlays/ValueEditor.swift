@@ -16,8 +16,9 @@ struct ValueEditor: Pane {
   let old: Document?
   /// Whether this is an element or member that does not exist yet.
   let isNew: Bool
-  /// Whether the value decides a conflict of a merge, so that nothing is staged.
-  var decides = false
+  /// The commit to be merged, if the value decides a conflict with it, so that nothing is staged.
+  var merging: String?
+  var decides: Bool { merging != nil }
   var field: TextField
   private(set) var problem: String?
   private(set) var suggestion: Document?
@@ -124,7 +125,9 @@ struct ValueEditor: Pane {
     }
   }
 
-  var fieldPlace: String { "\(place.datastore)/\(place.identifier)\(path)\(isNew ? " new" : "")" }
+  var fieldPlace: String {
+    "\(place.datastore)/\(place.identifier)\(path)" + (isNew ? " new" : merging.map { " in the merge of " + $0 } ?? "")
+  }
 
   /// Continues with an earlier draft for this field, if there is one.
   mutating func offerDraft(in session: inout Session) {

@@ -297,14 +297,14 @@ struct MergePane: ListPane, PermanentPane {
   }
 
   private func edit(_ frame: PaneFrame, in session: inout Session) {
-    guard let (row, field) = selected, let field else { return }
+    guard let (row, field) = selected, let field, let reply else { return }
     let shown = decisions[row.place]?[field.path]
     let sides = field.sides
     var value = row.conflict.isCollision ? sides.theirs : sides.mine ?? sides.theirs
     if case .value(let decided)? = shown { value = decided }
     if case .side(.theirs)? = shown { value = sides.theirs }
     var editor = ValueEditor(place: row.place, path: field.path, old: value)
-    editor.decides = true
+    editor.merging = reply.plan.theirs.text
     editor.seen = [sides.mine, sides.theirs, sides.base].compactMap { $0.map { FieldKind.text(of: $0) } }
     let line = frame.inside.top + headerRows(frame) + list.selection - list.top
     editor.line = Rect(column: frame.inside.left, row: line, columns: frame.columns, rows: 1)
