@@ -10,7 +10,7 @@ package struct RecordTest: Sendable {
   package init(_ filter: Filter) {
     self.filter = filter
     condition = ByteCondition(filter.queryCondition, readsWhole: true) { subject in
-      if case .path(let path) = subject { path } else { nil }
+      if case .path(let path) = subject, path != .root { path } else { nil }
     }
   }
 

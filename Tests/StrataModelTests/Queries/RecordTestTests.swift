@@ -43,6 +43,14 @@ struct RecordTestTests {
     }
   }
 
+  @Test(
+    "the whole document is an object, and not null",
+    arguments: [(". is null", false), (". is not null", true), (". has \"a\"", true)])
+  func whole(text: String, isKept: Bool) throws {
+    var test = RecordTest(try Filter(parsing: text))
+    #expect(try Array(#"{"a":1}"#.utf8).withUnsafeBytes { try test.keeps($0, .json) } == isKept)
+  }
+
   @Test("property lists are filtered as documents")
   func propertyLists() throws {
     var test = RecordTest(try Filter(parsing: "a.b > 1"))
