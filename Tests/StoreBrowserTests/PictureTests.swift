@@ -171,6 +171,19 @@ import Testing
     #expect(reply.request.commit == store.head.commit && reply.count.inside == 4, "\(driver.screen)")
   }
 
+  @Test("the marks of a vertical axis are the numbers at which they stand, also where these need all of its cells")
+  func greatMarks() throws {
+    let documents = [1.25e308, -1.25e308, 1, 2].enumerated().map { place, number -> Document in
+      ["id": .number(NumberText(place)), "x": .number(NumberText(place)), "y": .number(NumberText(number))]
+    }
+    let driver = Driver(
+      try Sample.documents(documents), size: Size(columns: 120, rows: 40), start: .init(datastore: "T"))
+    try driver.play(":plot x y")
+    for mark in ["-125e306 ", "-100e306 ", "-75e306▏", "125e306▏"] {
+      #expect(driver.lines.contains { $0.hasPrefix("┃\(mark)") }, "\(driver.screen)")
+    }
+  }
+
   @Test("numbers whose difference is not finite are plotted, and zooming out ends at the greatest numbers")
   func greatNumbers() throws {
     let documents = [1.7e308, -1.7e308, 1, 2].enumerated().map { place, number -> Document in

@@ -91,10 +91,12 @@ extension PlotPane {
     grid.drawAxis(labels, at: Point(column: rect.left, row: rect.bottom), columns: rect.columns, style: style)
     for mark in marks(frame.y, parts: rect.rows / 3) {
       let row = rect.bottom - 1 - frame.y.part(of: mark.double, among: rect.rows)
+      let text = ScaledNumber.axis(mark.text)
+      // A label that is a cell too long has the axis's own: `-125e306` scaled would be another number.
+      let width = text.utf8.count == Self.margin ? Self.margin : Self.margin - 1
       grid.write(
-        NumberFormat.fitting(ScaledNumber.axis(mark.text), in: Self.margin - 1),
-        at: Point(column: rect.left - Self.margin, row: row), width: Self.margin - 1, style: style, alignment: .trailing
-      )
+        NumberFormat.fitting(text, in: width), at: Point(column: rect.left - Self.margin, row: row), width: width,
+        style: style, alignment: .trailing)
     }
   }
 
