@@ -51,6 +51,19 @@ struct RoomTests {
     #expect(!titles().contains("▸") && !titles().contains("◂"), "\(driver.screen)")
   }
 
+  @Test("the sign for columns out of sight covers no title that has room beside it")
+  func titleBesideSign() throws {
+    let names = ["a", "b", "c", "d", "e", "f"]
+    let document = Document.object([.init("id", 1)] + names.map { .init($0, 12_345_678) })
+    for columns in 80..<92 {
+      let driver = Driver(try Sample.documents([document]), size: Size(columns: columns, rows: 24))
+      let titles = try #require(driver.lines.first { $0.contains("id ▲") })
+      let cells = try #require(driver.lines.first { $0.contains("▶") })
+      let numbers = cells.count { $0 == "M" } + cells.ranges(of: "678").count
+      #expect(titles.contains("▸") && names.count { titles.contains(" \($0)") } == numbers, "\(driver.screen)")
+    }
+  }
+
   @Test("a list of suggestions in which nothing matches says so, and goes on when a letter is taken back")
   func noSuggestions() throws {
     let driver = try Self.driver()

@@ -115,8 +115,9 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     else { return }
     let isSeparated = request.map { session.isSeparated($0.keys[0]) } ?? true
     let columns = layout(reply, shownLines(frame, session), width: frame.columns - 2, theme)
-    let titles = reply.columns.indices.map { title($0, reply, theme) }
-    grid.titles(titles, columns, selected: cursorColumn, in: frame.inside, from: 2, trailing: 1, theme: theme)
+    grid.titles(
+      of: reply.columns.count, columns, selected: cursorColumn, in: frame.inside, from: 2, theme: theme,
+      isTrailing: { $0 > 0 }, title: { SafeText.cutInTheMiddle(title($0.column, reply, theme), to: $0.width) })
     let (measured, largest) = measure(reply)
     let barStart = columns.last.map { $0.x + $0.width + 5 } ?? 0
     let barWidth = frame.columns - barStart - 4

@@ -125,7 +125,9 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     let titles = columns.map { isSeparated[1] ? NumberFormat.exact($0) : ValueText(cell: $0).visible.text }
     let slots = TableGeometry.slots(
       of: widths(titles, shownLines(frame, session)), around: column, width: frame.columns - left)
-    grid.titles(titles, slots, selected: column, in: frame.inside, from: left, trailing: 0, theme: theme)
+    grid.titles(
+      of: titles.count, slots, selected: column, in: frame.inside, from: left, theme: theme, isTrailing: { _ in true },
+      title: { SafeText.cutInTheMiddle(titles[$0.column], to: $0.width) })
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       grid.write(texts[line], at: rect.at(2), width: left - 4, style: theme.style(.key))
       for slot in slots {

@@ -118,21 +118,28 @@ extension ReplyPane {
 extension CellGrid {
   /// Draws the titles of columns, the selected one underlined, and signs where columns are out of sight.
   ///
-  /// - Parameter trailing: the first column whose titles stand at the right.
+  /// - Parameters:
+  ///   - count: the number of columns.
+  ///   - isTrailing: whether the title of a column stands at the right.
+  ///   - title: the title of a column, cut to its width.
   mutating func titles(
-    _ titles: [String], _ slots: [TableGeometry.Slot], selected: Int, in inside: Rect, from left: Int, trailing: Int,
-    theme: Theme
+    of count: Int, _ slots: [TableGeometry.Slot], selected: Int, in inside: Rect, from left: Int, theme: Theme,
+    isTrailing: (Int) -> Bool, title: (TableGeometry.Slot) -> String
   ) {
     let style = theme.style(.header)
+    let isCut = slots.last.map { $0.column + 1 < count } ?? (count > 0)
     var next = 0
     for slot in slots {
+      let (text, room) = (title(slot), inside.columns - left - slot.x)
+      // The sign at the right covers the end of a title only if that is cut.
+      let isBesideSign = isCut && SafeText.width(text) < room
       write(
-        SafeText.cutInTheMiddle(titles[slot.column], to: slot.width), at: inside.at(left + slot.x), width: slot.width,
+        text, at: inside.at(left + slot.x), width: max(0, min(slot.width, isBesideSign ? room - 1 : room)),
         style: slot.column == selected ? style.with(.underline) : style,
-        alignment: slot.column >= trailing ? .trailing : .leading)
+        alignment: isTrailing(slot.column) ? .trailing : .leading)
       if slot.column > next { write(theme.unseen, at: inside.at(left + slot.x - 1), width: 1, style: style) }
       next = slot.column + 1
     }
-    if next < titles.count { write(theme.separator, at: inside.at(inside.columns - 1), width: 1, style: style) }
+    if isCut { write(theme.separator, at: inside.at(inside.columns - 1), width: 1, style: style) }
   }
 }

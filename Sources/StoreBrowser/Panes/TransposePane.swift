@@ -118,7 +118,9 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     let names = min(frame.columns / 3, lines.reduce(4) { max($0, SafeText.width($1.name)) })
     let slots = slots(reply, lines, width: frame.columns - names - 4)
     let left = 4 + names
-    grid.titles(reply.titles, slots, selected: column, in: frame.inside, from: left, trailing: .max, theme: theme)
+    grid.titles(
+      of: reply.titles.count, slots, selected: column, in: frame.inside, from: left, theme: theme,
+      isTrailing: { _ in false }, title: { SafeText.cutInTheMiddle(reply.titles[$0.column], to: $0.width) })
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let line = lines[line]
       if line.differs { grid.write(theme.isASCII ? "!" : "≠", at: rect.at(1), width: 1, style: theme.style(.changed)) }

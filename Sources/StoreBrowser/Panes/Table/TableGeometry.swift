@@ -17,15 +17,6 @@ enum TableGeometry {
     return slots
   }
 
-  /// The cells of the header in which a sign says that columns before the shown ones, or after them, are out of sight.
-  static func hints(
-    _ columns: [TableColumn], _ slots: [Slot], frozen: Int, offset: Int, _ width: Int
-  ) -> [(x: Int, isLeft: Bool)] {
-    let next = offset > frozen ? slots.first { $0.column >= frozen } : nil
-    let isCut = slots.last.map { $0.column < columns.count - 1 } ?? false
-    return (next.map { [(signs + $0.x - 1, true)] } ?? []) + (isCut ? [(width - 1, false)] : [])
-  }
-
   /// The same before a column gives up width.
   private static func naturalSlots(_ columns: [TableColumn], frozen: Int, offset: Int, width: Int) -> [Slot] {
     var slots: [Slot] = []

@@ -185,17 +185,14 @@ extension TablePane {
   private func drawHeader(
     _ columns: [TableColumn], _ slots: [TableGeometry.Slot], in inside: Rect, on grid: inout CellGrid, session: Session
   ) {
-    let (theme, style) = (session.theme, session.theme.style(.header))
-    for (slot, column) in slots.map({ ($0, columns[$0.column]) }) {
+    grid.titles(
+      of: columns.count, slots, selected: column, in: inside, from: TableGeometry.signs, theme: session.theme,
+      isTrailing: { columns[$0].isTrailing }
+    ) { slot in
+      let column = columns[slot.column]
       let order = isOrder(column) ? isDescending(column) ? " ▼" : " ▲" : ""
-      let title = slot.width < 12 ? column.title : SafeText.cutInTheMiddle(column.title, to: slot.width - order.count)
-      grid.write(
-        title + order, at: inside.at(TableGeometry.signs + slot.x), width: slot.width,
-        style: slot.column == self.column ? style.with(.underline) : style,
-        alignment: column.isTrailing ? .trailing : .leading)
-    }
-    for hint in TableGeometry.hints(columns, slots, frozen: frozen(session), offset: columnOffset, inside.columns) {
-      grid.write(hint.isLeft ? theme.unseen : theme.separator, at: inside.at(hint.x), width: 1, style: style)
+      let isShort = slot.width < 12
+      return (isShort ? column.title : SafeText.cutInTheMiddle(column.title, to: slot.width - order.count)) + order
     }
   }
 
