@@ -212,6 +212,18 @@ struct GroupTests {
     }
   }
 
+  @Test("a pivot has one line and one column for texts that differ only in their normal form")
+  func normalForms() throws {
+    let (one, other): (Document, Document) = ("\u{E9}", "e\u{301}")
+    let pairs = [(one, "x"), (other, "y"), (other, "x"), ("x", one), ("y", other), ("y", one)]
+    let documents = pairs.enumerated().map { ["id": .number(NumberText($0)), "a": $1.0, "b": $1.1] as Document }
+    let driver = Driver(try Sample.documents(documents), start: .init(datastore: "T"))
+    try driver.play(":pivot a b")
+    let pane = driver.browser.panes[PivotPane.self]
+    let counts = pane.rows.indices.map { row in pane.columns.indices.map { pane.value(row, $0)?.searchText } }
+    #expect(counts == [[nil, nil, "1"], [nil, nil, "2"], ["2", "1", nil]], "\(driver.screen)")
+  }
+
   @Test("keys that are identifiers have no separators")
   func identifiers() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

@@ -26,7 +26,8 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   /// The values that give the lines and the columns, in their order.
   private(set) var rows: [Document] = []
   private(set) var columns: [Document] = []
-  private var cells: [[Document]: RecordGroup] = [:]
+  /// By line and column.
+  private var cells: [[Int]: RecordGroup] = [:]
   private var figures: [String] = []
   private(set) var figure = 0
   private(set) var column = 0
@@ -47,15 +48,19 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     reading.take(answer)
     guard let answer = answer as? GroupRequest.Reply else { return }
     figures = Array(answer.columns.dropFirst(2))
-    cells = Dictionary(answer.groups.map { ($0.keys, $0) }, uniquingKeysWith: { first, _ in first })
-    rows = Self.values(of: 0, in: answer.groups)
-    columns = Self.values(of: 1, in: answer.groups)
+    var places: [[[UInt8]: Int]] = [[:], [:]]
+    (rows, places[0]) = Self.values(of: 0, in: answer.groups)
+    (columns, places[1]) = Self.values(of: 1, in: answer.groups)
+    cells = [:]
+    for group in answer.groups { cells[zip(places, group.keys).map { $0[$1.sortKey] ?? 0 }] = group }
   }
 
-  private static func values(of key: Int, in groups: [RecordGroup]) -> [Document] {
-    var groups = groups
-    groups.sort(by: key, isDescending: false)
-    return groups.map { $0.keys[key] }.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+  /// The values of a key in their order, and where each stands: texts in different normal forms are one, as in a group.
+  private static func values(of key: Int, in groups: [RecordGroup]) -> ([Document], [[UInt8]: Int]) {
+    let values = groups.map { ($0.keys[key].sortKey, $0.keys[key]) }
+    let sorted = Dictionary(values, uniquingKeysWith: { first, _ in first })
+      .sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    return (sorted.map(\.value), Dictionary(uniqueKeysWithValues: sorted.enumerated().map { ($1.key, $0) }))
   }
 
   var cursorColumn: Int {
@@ -66,9 +71,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { rows.count }
 
-  private func cell(_ row: Int, _ column: Int) -> RecordGroup? {
-    rows.indices.contains(row) && columns.indices.contains(column) ? cells[[rows[row], columns[column]]] : nil
-  }
+  private func cell(_ row: Int, _ column: Int) -> RecordGroup? { cells[[row, column]] }
 
   /// The figure of a cell; nil if no record is in it.
   func value(_ row: Int, _ column: Int) -> Document? { cell(row, column)?.figures[figure] }
