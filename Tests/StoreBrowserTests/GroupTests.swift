@@ -224,6 +224,18 @@ struct GroupTests {
     #expect(counts == [[nil, nil, "1"], [nil, nil, "2"], ["2", "1", nil]], "\(driver.screen)")
   }
 
+  @Test("a saved pivot has the values as its headings, with quotes only where a text is written like another value")
+  func headings() throws {
+    let file = "/tmp/strata-pivot-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(file) }
+    let values: [Document] = [1.5, "1.5", "2026-11-17", "a.b", .null]
+    let documents = values.enumerated().map { ["id": .number(NumberText($0)), "v": $1, "w": ["x": 1]] as Document }
+    let driver = Driver(try Sample.documents(documents), start: .init(datastore: "T"))
+    try driver.play(":pivot w.x v")
+    try driver.play(":export \(file)")
+    #expect(try TestFile.text(file) == "w.x,—,1.5,\"\"\"1.5\"\"\",2026-11-17,a.b\n1,1,1,1,1,1\n")
+  }
+
   @Test("keys that are identifiers have no separators")
   func identifiers() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

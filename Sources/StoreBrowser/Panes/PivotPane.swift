@@ -76,7 +76,12 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   /// The figure of a cell; nil if no record is in it.
   func value(_ row: Int, _ column: Int) -> Document? { cell(row, column)?.figures[figure] }
 
-  var rowColumns: [String] { [request?.keys[0].shortText ?? ""] + columns.map { ValueText(cell: $0).text } }
+  var rowColumns: [String] {
+    let texts = columns.map { ValueText(cell: $0).text }
+    let counts = Dictionary(texts.map { ($0, 1) }, uniquingKeysWith: +)
+    return [request?.keys[0].shortText ?? ""]
+      + zip(texts, columns).map { counts[$0] == 1 ? $0 : ValueText(cell: $1).visible.text }
+  }
   func row(_ line: Int) -> [Document] { [rows[line]] + columns.indices.map { value(line, $0) ?? .null } }
 
   func refusal(of command: Command, in session: Session) -> String? {

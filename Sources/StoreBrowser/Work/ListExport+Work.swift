@@ -17,7 +17,7 @@ struct ListExport: Question {
     guard !context.files.exists(file) else { throw .refused(reason: "\(file) is there already; give another name") }
     var bytes = 0
     try context.files.write(file) { output throws(ModelError) in
-      var writer = TableWriter(format, columns: columns.map { DocumentPath([.member($0)]) })
+      var writer = TableWriter(format, columns: columns.map { DocumentPath([.member($0)]) }, headings: columns)
       bytes += try output.add(writer.beginning)
       for row in rows {
         try context.goOn()

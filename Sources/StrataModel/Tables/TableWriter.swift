@@ -28,12 +28,15 @@ package struct TableWriter: Sendable {
   package let format: Format
   /// The columns of a table of cells.
   package let columns: [DocumentPath]
+  private let headings: [String]
   private let cells: CellSelection
   private var isFirst = true
 
-  package init(_ format: Format, columns: [DocumentPath] = []) {
+  /// - Parameter headings: the titles of the columns in a table that is not read back; nil names the paths.
+  package init(_ format: Format, columns: [DocumentPath] = [], headings: [String]? = nil) {
     self.format = format
     self.columns = columns
+    self.headings = headings ?? columns.map(Self.heading)
     cells = CellSelection(columns)
   }
 
@@ -42,7 +45,7 @@ package struct TableWriter: Sendable {
     switch format {
     case .jsonl: []
     case .json: Array("[".utf8)
-    case .csv, .tsv: columns.isEmpty ? [] : line(columns.map(Self.heading))
+    case .csv, .tsv: columns.isEmpty ? [] : line(headings)
     }
   }
 
