@@ -236,6 +236,17 @@ struct GroupTests {
     #expect(try TestFile.text(file) == "w.x,—,1.5,\"\"\"1.5\"\"\",2026-11-17,a.b\n1,1,1,1,1,1\n")
   }
 
+  @Test("a field that is an object in some records is no unknown part of the others' values")
+  func mixedParts() throws {
+    let documents: [Document] = [["id": 1, "v": 2], ["id": 2, "v": ["a": 3]]]
+    let driver = Driver(try Sample.documents(documents), start: .init(datastore: "T"))
+    try driver.play(":group v.a")
+    #expect(!driver.status.contains("has no part"), "\(driver.status)")
+    try driver.play("keys q")
+    try driver.play(":group v.b")
+    #expect(driver.status.contains("v has no part “b”"), "\(driver.status)")
+  }
+
   @Test("keys that are identifiers have no separators")
   func identifiers() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

@@ -98,7 +98,7 @@ extension TablePane {
     let derived = (source?.computed.map(\.path) ?? []) + (source?.joined.map(\.path) ?? [])
     let known = columns.seen.compactMap { try? DocumentPath(parsing: $0.path) } + derived
     guard !known.isEmpty else { return nil }
-    for path in paths {
+    for path in paths where !known.contains(path) {
       if let column = columns.column(above: path) {
         let part = DocumentPath(Array(path.components.dropFirst(column.components.count))).shortText
         return "\(column.shortText) has no part “\(part)”"
