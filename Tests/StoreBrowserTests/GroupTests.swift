@@ -247,6 +247,21 @@ struct GroupTests {
     #expect(driver.status.contains("v has no part “b”"), "\(driver.status)")
   }
 
+  @Test("a closed list of groups or values holds no reply")
+  func closed() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    for command in [":group name", ":pivot name countrycode", ":frequency name"] {
+      try driver.play(command)
+      driver.press("q")
+    }
+    try driver.play(":group name")
+    driver.press("Enter")
+    let panes = driver.browser.panes
+    #expect(panes[GroupPane.self].reply == nil && panes[PivotPane.self].rows.isEmpty)
+    #expect(panes[FrequencyPane.self].reply == nil)
+    #expect(driver.browser.table.storedCount == 1)
+  }
+
   @Test("keys that are identifiers have no separators")
   func identifiers() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

@@ -211,10 +211,14 @@ extension Browser {
     views = [OpenView(kind: .main, focus: focus)]
   }
 
-  /// Questions of a view or an overlay that is no longer visible need no reply. Work that the cockpit shows goes on.
+  /// Questions of a view or an overlay that is no longer visible need no reply, and a closed list keeps none. Work that the cockpit shows
+  /// goes on.
   mutating func endQuestions(of pane: PaneID) {
     guard pane.digit == nil else { return }
-    for slot in PaneTable.entry(pane).work where !slot.isKept && !slot.isInCockpit { session.cancel(slot) }
+    let entry = PaneTable.entry(pane)
+    for slot in entry.work where !slot.isKept && !slot.isInCockpit { session.cancel(slot) }
+    // A description is kept, because it is short and may be asked for again.
+    if CommandTable.rowLists.contains(pane), pane != .describe, let empty = entry.make?() { panes.put(empty) }
   }
 
   /// The store's name in titles: the end of its path, or the database and the schema of its URL.
