@@ -224,6 +224,19 @@ struct GroupTests {
     #expect(counts == [[nil, nil, "1"], [nil, nil, "2"], ["2", "1", nil]], "\(driver.screen)")
   }
 
+  @Test("the lines' values in a pivot have the room that those on the screen need")
+  func pivotRoom() throws {
+    let documents = (10..<70).map { number -> Document in
+      let text = number == 65 ? String(repeating: "x", count: 30) : "\(number)"
+      return ["id": .number(NumberText(number)), "a": .string("k" + text), "b": "b"]
+    }
+    let driver = Driver(try Sample.documents(documents), start: .init(datastore: "T"))
+    try driver.play(":pivot a b")
+    #expect(driver.lines.contains("┃▶ k10   1" + String(repeating: " ", count: 69) + "┃"), "\(driver.screen)")
+    driver.press("G")
+    #expect(driver.lines.contains { $0.contains("kxxxxxxxxxx") && !$0.hasPrefix("┃  k10") }, "\(driver.screen)")
+  }
+
   @Test("a saved pivot has the values as its headings, with quotes only where a text is written like another value")
   func headings() throws {
     let file = "/tmp/strata-pivot-\(UInt64.random(in: 0 ... .max)).csv"

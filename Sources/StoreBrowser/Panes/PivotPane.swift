@@ -128,16 +128,23 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
         theme: theme)
     else { return }
     let isSeparated = request?.keys.map(session.isSeparated) ?? [true, true]
-    let texts = rows.map { isSeparated[0] ? NumberFormat.exact($0) : ValueText(cell: $0).visible.text }
-    let left = 4 + min(frame.columns / 3, texts.reduce(4) { max($0, SafeText.width($1)) })
-    let titles = columns.map { isSeparated[1] ? NumberFormat.exact($0) : ValueText(cell: $0).visible.text }
-    let slots = TableGeometry.slots(
-      of: widths(titles, shownLines(frame, session)), around: column, width: frame.columns - left)
+    func text(_ value: Document, _ key: Int) -> String {
+      isSeparated[key] ? NumberFormat.exact(value) : ValueText(cell: value).visible.text
+    }
+    // Of many lines and columns only those on the screen are measured.
+    let shown = shownLines(frame, session)
+    let left = 4 + min(frame.columns / 3, shown.reduce(4) { max($0, SafeText.width(text(rows[$1], 0))) })
+    let widths = columns.indices.lazy.map { column in
+      shown.reduce(min(20, SafeText.width(text(columns[column], 1)))) { width, row in
+        max(width, value(row, column).map { min(20, SafeText.width(NumberFormat.exact($0))) } ?? 0)
+      }
+    }
+    let slots = TableGeometry.slots(of: widths, around: column, width: frame.columns - left)
     grid.titles(
-      of: titles.count, slots, selected: column, in: frame.inside, from: left, theme: theme, isTrailing: { _ in true },
-      title: { SafeText.cutInTheMiddle(titles[$0.column], to: $0.width) })
+      of: columns.count, slots, selected: column, in: frame.inside, from: left, theme: theme,
+      isTrailing: { _ in true }, title: { SafeText.cutInTheMiddle(text(columns[$0.column], 1), to: $0.width) })
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
-      grid.write(texts[line], at: rect.at(2), width: left - 4, style: theme.style(.key))
+      grid.write(text(rows[line], 0), at: rect.at(2), width: left - 4, style: theme.style(.key))
       for slot in slots {
         guard let value = value(line, slot.column) else { continue }
         grid.write(
@@ -148,15 +155,6 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
             $0.attributes.formUnion([.bold, .underline])
           }
         }
-      }
-    }
-  }
-
-  /// Columns are as wide as their values on the screen.
-  private func widths(_ titles: [String], _ shown: Range<Int>) -> [Int] {
-    titles.indices.map { column in
-      shown.reduce(min(20, SafeText.width(titles[column]))) { width, row in
-        max(width, value(row, column).map { min(20, SafeText.width(NumberFormat.exact($0))) } ?? 0)
       }
     }
   }

@@ -61,7 +61,8 @@ enum TableGeometry {
   }
 
   /// Returns the columns of some widths that fit, with one of them wholly among them and as many before it as there is room for.
-  static func slots(of widths: [Int], around selected: Int, width: Int) -> [Slot] {
+  static func slots<Widths: RandomAccessCollection>(of widths: Widths, around selected: Int, width: Int) -> [Slot]
+  where Widths.Element == Int, Widths.Index == Int {
     guard widths.indices.contains(selected), width > 0 else { return [] }
     var (first, room) = (selected, width - widths[selected])
     while first > 0, room >= widths[first - 1] + 2 {
