@@ -78,7 +78,7 @@ extension Datastore {
   >(
     _ value: Value?, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> Selection<Format, AccessMode> {
-    core.instances(range: IndexRange(only: value), order: order, from: index)
+    core.instances(prefix: [], range: IndexRange(only: value), order: order, from: index)
   }
 
   /// The instances of a range of a descending index, in its order: the greatest value comes first. The range has plain values.
