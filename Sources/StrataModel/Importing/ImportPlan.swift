@@ -8,14 +8,17 @@ package struct ImportPlan: Sendable, Hashable {
     package var path: DocumentPath
     package var kind: IndexKind
     package var storage: IndexStorageKind
+    package var isUnique: Bool
 
     package init(
-      name: String, path: DocumentPath, kind: IndexKind = .oneToMany, storage: IndexStorageKind = .reference
+      name: String, path: DocumentPath, kind: IndexKind = .oneToMany, storage: IndexStorageKind = .reference,
+      isUnique: Bool = false
     ) {
       self.name = name
       self.path = path
       self.kind = kind
       self.storage = storage
+      self.isUnique = isUnique
     }
   }
 

@@ -164,7 +164,7 @@ extension ImportPlan {
     let (encoding, swiftName) = index.kind.hasManyValues ? guess.requiredEncoding : guess.encoding
     return IndexDescriptor(
       name: index.name, kind: index.kind, storage: index.storage, encoding: encoding, valueType: swiftName,
-      rule: index.path.description)
+      rule: index.path.description, isUnique: index.isUnique)
   }
 }
 
