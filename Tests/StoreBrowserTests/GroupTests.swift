@@ -237,6 +237,19 @@ struct GroupTests {
     #expect(driver.lines.contains { $0.contains("kxxxxxxxxxx") && !$0.hasPrefix("┃  k10") }, "\(driver.screen)")
   }
 
+  @Test(
+    "a number that is too long for the room of a counted or grouped value is scaled, and not cut",
+    arguments: [":frequency v", ":group v w", ":pivot v w", ":pivot w v"])
+  func longNumbers(command: String) throws {
+    let number = Document.number(NumberText(unchecked: "12345" + String(repeating: "0", count: 45)))
+    let documents: [Document] = [["id": 1, "v": number, "w": 1]]
+    let driver = Driver(
+      try Sample.documents(documents), size: Size(columns: 40, rows: 12), start: .init(datastore: "T"))
+    try driver.play(command)
+    #expect(
+      driver.lines.dropFirst().contains { $0.contains("1.234e49") || $0.contains("1.235e49") }, "\(driver.screen)")
+  }
+
   @Test("a saved pivot has the values as its headings, with quotes only where a text is written like another value")
   func headings() throws {
     let file = "/tmp/strata-pivot-\(UInt64.random(in: 0 ... .max)).csv"

@@ -64,7 +64,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     if let numbers = answer.summary, let least = numbers.least, let greatest = numbers.greatest {
       let path = request.flatMap { try? DocumentPath(parsing: $0.path) }
       let ends = [least, greatest].map {
-        path.map(session.isSeparated) == false ? ValueText(cell: $0).text : NumberFormat.exact($0)
+        path.map(session.isSeparated) == false ? ValueText(cell: $0).fitting(24) : NumberFormat.exact($0, in: 24)
       }
       summary += " · min \(ends[0]) · max \(ends[1])"
       if let sum = numbers.sum { summary += " · sum \(numbers.isRounded ? "~" : "")\(NumberFormat.exact(sum))" }
@@ -76,7 +76,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let value = answer.values[line]
       grid.write(
-        value.value.visible.text, at: rect.at(2), width: width, style: theme.style(value.value.role),
+        value.value.visible.fitting(width), at: rect.at(2), width: width, style: theme.style(value.value.role),
         alignment: value.value.isTrailing ? .trailing : .leading)
       grid.write(
         NumberFormat.count(value.count), at: rect.at(width + 3), width: countWidth, style: theme.style(.number),

@@ -130,7 +130,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       for slot in columns {
         let shown = ValueText(cell: cells[slot.column])
         let isPlain = shown.kind == .number && !isSeparated && slot.column == 0
-        let text = isPlain ? shown.text : NumberFormat.exact(cells[slot.column], in: slot.width)
+        let text = isPlain ? shown.fitting(slot.width) : NumberFormat.exact(cells[slot.column], in: slot.width)
         grid.write(
           text, at: rect.at(2 + slot.x), width: slot.width, style: theme.style(shown.cellRole),
           alignment: slot.x > 0 || shown.isTrailing ? .trailing : .leading)

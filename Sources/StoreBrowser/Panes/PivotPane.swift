@@ -128,8 +128,8 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
         theme: theme)
     else { return }
     let isSeparated = request?.keys.map(session.isSeparated) ?? [true, true]
-    func text(_ value: Document, _ key: Int) -> String {
-      isSeparated[key] ? NumberFormat.exact(value) : ValueText(cell: value).visible.text
+    func text(_ value: Document, _ key: Int, in width: Int = .max) -> String {
+      isSeparated[key] ? NumberFormat.exact(value, in: width) : ValueText(cell: value).visible.fitting(width)
     }
     // Of many lines and columns only those on the screen are measured.
     let shown = shownLines(frame, session)
@@ -142,9 +142,10 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     let slots = TableGeometry.slots(of: widths, around: column, width: frame.columns - left)
     grid.titles(
       of: columns.count, slots, selected: column, in: frame.inside, from: left, theme: theme,
-      isTrailing: { _ in true }, title: { SafeText.cutInTheMiddle(text(columns[$0.column], 1), to: $0.width) })
+      isTrailing: { _ in true }
+    ) { SafeText.cutInTheMiddle(text(columns[$0.column], 1, in: $0.width), to: $0.width) }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
-      grid.write(text(rows[line], 0), at: rect.at(2), width: left - 4, style: theme.style(.key))
+      grid.write(text(rows[line], 0, in: left - 4), at: rect.at(2), width: left - 4, style: theme.style(.key))
       for slot in slots {
         guard let value = value(line, slot.column) else { continue }
         grid.write(
