@@ -255,6 +255,7 @@ struct MergeTests {
       let clash = try #require(plan.definitions.first)
       #expect(plan.definitions.count == 1 && clash.subject == .index("n") && clash.datastore == "City")
       #expect(clash.ours?.hasSuffix("over .n") == true && clash.theirs?.hasSuffix("over .m") == true)
+      #expect(clash.isSettled == (policy != .ask))
       #expect(clash.taken == (policy == .theirs ? .theirs : .mine))
       #expect(plan.remarks.contains { $0.contains("index n") })
       var told: [String] = []

@@ -18,6 +18,8 @@ package struct DefinitionConflict: Hashable, Sendable {
   package var theirs: String?
   /// The side whose definition is taken.
   package var taken: MergeSide
+  /// Whether a policy decided that.
+  package var isSettled: Bool
 
   package var sentence: String {
     if subject == .datastore {
@@ -54,7 +56,7 @@ struct DescriptorMerge {
       conflicts.append(
         DefinitionConflict(
           datastore: ours.key, subject: subject, ours: mine, theirs: other,
-          taken: policy == .theirs ? .theirs : .mine))
+          taken: policy == .theirs ? .theirs : .mine, isSettled: policy == .ours || policy == .theirs))
     }
     func merge<Value: Equatable>(
       _ member: WritableKeyPath<DatastoreDescriptor, Value>, _ subject: DefinitionConflict.Subject,

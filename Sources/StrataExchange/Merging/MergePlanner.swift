@@ -111,7 +111,7 @@ package struct MergePlanner {
       plan.definitions.append(
         DefinitionConflict(
           datastore: key, subject: .datastore, ours: ours.map { _ in "edited" }, theirs: theirs.map { _ in "edited" },
-          taken: ours == nil ? .theirs : .mine))
+          taken: ours == nil ? .theirs : .mine, isSettled: false))
       return
     }
     // The records of one side have identifiers that the other side cannot hold.
@@ -125,7 +125,7 @@ package struct MergePlanner {
       plan.definitions.append(
         DefinitionConflict(
           datastore: key, subject: .identifier, ours: ours.identifierType, theirs: theirs.identifierType,
-          taken: policy == .theirs ? .theirs : .mine))
+          taken: policy == .theirs ? .theirs : .mine, isSettled: true))
       return
     }
     let base = MergeBase(store, graph, key, ours, plan.bases)
