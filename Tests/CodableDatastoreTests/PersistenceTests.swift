@@ -130,9 +130,28 @@ struct PersistenceTests {
     #expect(try reader.damage?.contains("the store can be read up to commit #2") == true)
     let writer = try DiskPersistence(readWriteURL: place.url)
     #expect(try writer.damage != nil)
-    let books = BookFormat.datastore(writer)
+    do {
+      let books = BookFormat.datastore(writer)
+      #expect(try await books.count == 2)
+      await #expect(throws: StoreError.self) { try await books.persist(Book(id: 4, title: "D")) }
+    }
+    // An updated app, whose new index cannot be built.
+    let books = NewBookFormat.Datastore.JSONStore(
+      persistence: writer, migrations: [.first: { try $0.decode(Book.self, from: $1) }])
     #expect(try await books.count == 2)
-    await #expect(throws: StoreError.self) { try await books.persist(Book(id: 4, title: "D")) }
+    #expect(try await books.load(1)?.title == "A")
+    #expect(try await books.load("A", from: \.title).all().map(\.id) == [1, 2])
+    let error = await #expect(throws: StoreError.self) { try await books.load("A", from: \.latest).all() }
+    #expect(error?.kind == .readOnly)
+  }
+
+  struct NewBookFormat: DatastoreFormat {
+    typealias Version = BookFormat.Version
+    typealias Instance = Book
+    static let defaultKey = BookFormat.defaultKey
+    static let currentVersion = Version.first
+    let title = Index(\.title)
+    let latest = Index(\.title.descending)
   }
 
   @Test("a store is read through calls where its configuration says so")

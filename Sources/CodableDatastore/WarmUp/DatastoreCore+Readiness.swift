@@ -36,8 +36,8 @@ extension DatastoreCore {
     }
   }
 
-  /// The state after a warm-up, or as it is if the warm-up would have to wait. Nil if the caller must wait: in a transaction that
-  /// writes, which has the turn; on a server; and if identifiers are kept in another way.
+  /// The state after a warm-up, or as it is if the warm-up would have to wait or the store cannot be written. Nil if the caller must
+  /// wait: in a transaction that writes, which has the turn; on a server; and if identifiers are kept in another way.
   private func warmUpIfFree() async throws -> ReadState? {
     let connection = store.connection
     guard !connection.isServed, Transactions.scope(for: store)?.isReading ?? true else { return nil }
@@ -45,7 +45,8 @@ extension DatastoreCore {
       do {
         try await warmUp(waits: false)
       } catch is TurnUnavailable {
-      } catch is UnreadableInstanceError {}
+      } catch is UnreadableInstanceError {
+      } catch let error as StoreError where error.kind == .readOnly {}
     }
     return try stateAsItIs()
   }
