@@ -97,7 +97,12 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   var orderAnchor: TableRequest.Anchor?
 
   /// The visible columns, with the inputs from which they were made.
-  @Derived private var arranged: (origin: Arrangement, columns: [TableColumn])?
+  private var arranged: ArrangedColumns?
+
+  private struct ArrangedColumns: Sendable, Equatable {
+    var origin: Arrangement
+    var columns: [TableColumn]
+  }
 
   private struct Arrangement: Sendable, Equatable {
     var columns: TableColumns
@@ -229,7 +234,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     if let soughtField, let place = visible.firstIndex(where: { $0.path == soughtField }) {
       (column, self.soughtField) = (place, nil)
     }
-    arranged = (origin, visible)
+    arranged = ArrangedColumns(origin: origin, columns: visible)
   }
 
   /// The field that a column shows, as itself or as the key of an index; the column itself if it shows no field.
