@@ -63,8 +63,9 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     var summary = "nulls \(NumberFormat.count(answer.nulls))"
     if let numbers = answer.summary, let least = numbers.least, let greatest = numbers.greatest {
       let path = request.flatMap { try? DocumentPath(parsing: $0.path) }
+      let room = inside.columns / 3
       let ends = [least, greatest].map {
-        path.map(session.isSeparated) == false ? ValueText(cell: $0).fitting(24) : NumberFormat.exact($0, in: 24)
+        path.map(session.isSeparated) == false ? ValueText(cell: $0).fitting(room) : NumberFormat.exact($0, in: room)
       }
       summary += " · min \(ends[0]) · max \(ends[1])"
       if let sum = numbers.sum { summary += " · sum \(numbers.isRounded ? "~" : "")\(NumberFormat.exact(sum))" }
