@@ -89,6 +89,13 @@ struct GroupTests {
     #expect(bySum == sums.map { Int(Double($0) / greatest * Double(widest * 8)) / 8 }, "\(driver.screen)")
   }
 
+  @Test("a comma between the fields of a group or a pivot is no part of a name")
+  func commas() throws {
+    let store = try Sample.large(997)
+    #expect(try shown(driver(store, ":group group, value")) == groups(store))
+    #expect(try driver(store, ":pivot group, value").shows("Item by group × value"))
+  }
+
   @Test("the view of the table counts: its filter and its range of an index")
   func view() throws {
     let store = try Sample.large(997)

@@ -50,8 +50,10 @@ package struct SortOrder: Hashable, Sendable {
 extension String {
   var trimmed: String { trimmingSpaces }
 
-  /// The words of an argument. A name in quotes is one word.
-  var words: [String] { splitOutsideQuotes(at: " ").filter { !$0.isEmpty } }
+  /// The words of an argument, which a comma may follow. A name in quotes is one word.
+  var words: [String] {
+    splitOutsideQuotes(at: " ").map { $0.hasSuffix(",") ? String($0.dropLast()) : $0 }.filter { !$0.isEmpty }
+  }
 
   /// Returns the parts before and after the first occurrence of a separator outside string literals.
   func splitOutsideQuotes(at separator: String) -> (String, String)? {
