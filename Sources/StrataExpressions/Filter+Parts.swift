@@ -72,6 +72,9 @@ extension Filter.Condition: CustomStringConvertible {
     case .isOne(let operand, let values): "\(operand) in (\(values.map(\.literalText).joined(separator: ", ")))"
     case .has(let whole, let part): "\(whole) has \(part)"
     case .text(let text, let test, let part): "\(text) \(test.rawValue) \(part)"
+    // Between slashes a slash would end the pattern.
+    case .matches(let operand, let pattern) where pattern.source.contains("/"):
+      "\(operand) \(pattern.ignoresCase ? "=~" : "~") \(Document.string(pattern.source).literalText)"
     case .matches(let operand, let pattern): "\(operand) ~ /\(pattern.source)/\(pattern.ignoresCase ? "i" : "")"
     }
   }

@@ -41,6 +41,7 @@ struct FilterWordTests {
     for text in [
       "a = 1 and (b > 2 or c is null)", "not (a = 1 or b = 2)", "a in (1, 2)", "a has \"x\"", "a ^= \"x\"",
       "a is not null", "a != 3", "a ~ /x/i", "a",
+      #"a ~ "^/\\d""#, #"a =~ "\\/x""#,
     ] {
       let filter = try Filter(parsing: text)
       #expect(filter.condition.description == text)
