@@ -16,7 +16,7 @@ package struct Difference: Sendable {
 /// The differences between two views in one tree; a tree that one of them lacks counts as empty.
 ///
 /// Subtrees that both share are skipped without being read, so the cost is that of the differences. In trees of byte order the differences
-/// come in that order and memory stays bounded; in trees of the caller's order they come in no order.
+/// come in that order and memory stays bounded; in trees of the caller's order they come in no order, unless one of the two is empty.
 package func difference(_ old: View, _ new: View, tree: TreeName) throws(StorageError) -> DifferenceCursor {
   if let older = old.servedView, let newer = new.servedView {
     let pages = ServedPages<Difference, [UInt8]>(place: []) { key throws(StorageError) in
@@ -37,9 +37,11 @@ extension DifferenceCursor {
   typealias Side = (file: DataFile, root: NodePointer?)
 
   init(_ old: Side, _ new: Side, order: TreeOrder) {
+    // Beside an empty tree no keys are compared, so the order makes no difference.
+    let isOneEmpty = old.root?.isNone ?? true || new.root?.isNone ?? true
     switch order {
-    case .bytes: self.init(OrderedDifference(old: SubtreeWalk(old), new: SubtreeWalk(new)))
-    case .caller: self.init(UnorderedDifference(old: old, new: new))
+    case .caller where !isOneEmpty: self.init(UnorderedDifference(old: old, new: new))
+    default: self.init(OrderedDifference(old: SubtreeWalk(old), new: SubtreeWalk(new)))
     }
   }
 }

@@ -187,6 +187,22 @@ struct HistoryTests {
     var same = try difference(store.head, store.head, tree: people)
     #expect(try same.next() == nil)
     #expect(store.counts.nodeReads - other <= 10)
+    // Beside an empty tree, all of the other one comes in its own order, as far as it is asked for.
+    var keys: [Bytes] = []
+    var entries = try #require(try store.head.tree(people)).cursor()
+    try entries.seekToStart()
+    while let entry = entries.current {
+      keys.append(entry.key)
+      try entries.next()
+    }
+    for (old, new) in [(try store.view(at: 0), store.head), (store.head, try store.view(at: 0))] {
+      let before = store.counts.nodeReads
+      var all = try difference(old, new, tree: people)
+      var found = [try #require(try all.next()).key]
+      #expect(store.counts.nodeReads - before <= 10)
+      while let difference = try all.next() { found.append(difference.key) }
+      #expect(found == keys)
+    }
   }
 
   @Test(
