@@ -128,12 +128,8 @@ struct EditingTests {
 
   @Test("without a proven rule an edit is refused with the reason, or marks the index stale on request")
   func refusal() throws {
-    var descriptor = Cities.descriptor
-    var index = try #require(descriptor.index("name"))
-    index.keyPathName = nil
-    descriptor.setIndex("name", to: index)
     let store = EngineStore.memory()
-    try Cities.write((1...10).map { Cities.document($0) }, to: store, as: descriptor)
+    try Cities.write((1...10).map { Cities.document($0) }, to: store, as: Cities.descriptorWithUnprovenName)
     let head = store.head.commit
     let changes = ChangeSet(changes: [Cities.edit(3, from: Cities.document(3), to: Cities.document(3, population: 1))])
     let preview = try store.preview(changes, options: EditOptions())

@@ -22,6 +22,17 @@ enum Cities {
         name: "tags", kind: .manyToMany, encoding: .string, valueType: "String", keyPathName: "tags"),
     ])
 
+  /// The same with an index of names for which no rule can be proven, because its key path has no name.
+  static var descriptorWithUnprovenName: DatastoreDescriptor {
+    var unproven = descriptor
+    unproven.indexes = unproven.indexes.map { index in
+      var index = index
+      if index.name == "name" { index.keyPathName = nil }
+      return index
+    }
+    return unproven
+  }
+
   static func document(
     _ id: Int, name: String? = nil, country: String? = nil, population: Int? = nil, tags: [String]? = nil
   ) -> Document {
