@@ -157,7 +157,8 @@ void strata_restore_in_handler(void) {
 // MARK: Opening and closing
 
 static void settle_locale(void) {
-  setlocale(LC_ALL, "");
+  // Only the characters: each other category would be read from a file of its own before the first picture.
+  setlocale(LC_CTYPE, "");
   if (strata_locale_is_utf8()) return;
   // A UTF-8 locale that is asked for but not installed, common over ssh, still means a UTF-8 terminal.
   const char *names[] = {getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")};
