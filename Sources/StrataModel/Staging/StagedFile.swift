@@ -75,18 +75,15 @@ package final class StagedFile: Sendable {
 
   /// Takes the first unlocked file, and prefers one with contents.
   private static func claim(in folder: String, on disk: any Disk) throws(DiskError) -> (String, any DiskFile) {
-    var free: (path: String, lock: any DiskFile)?
-    for number in 1...64 {
-      let path = "\(folder)/staged-\(number)"
-      let hasContent = try disk.status(path) != nil
-      if free != nil, !hasContent { continue }
+    // One listing, because a look at each name takes a request of its own on a network's disk.
+    let names = Set(try disk.list(folder))
+    let files = (1...64).map { "staged-\($0)" }
+    for file in files.filter(names.contains) + files.filter({ !names.contains($0) }) {
+      let path = "\(folder)/\(file)"
       let lock = try openLock(path + ".lock", on: disk)
-      guard try lock.tryLock() else { continue }
-      if hasContent { return (path, lock) }
-      free = (path, lock)
+      if try lock.tryLock() { return (path, lock) }
     }
-    guard let free else { throw DiskError(operation: "lock", path: folder, code: 11) }
-    return free
+    throw DiskError(operation: "lock", path: folder, code: 11)
   }
 
   private static func openLock(_ path: String, on disk: any Disk) throws(DiskError) -> any DiskFile {
