@@ -20,14 +20,14 @@ extension Program {
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
       if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) { recentStores?.add(path) }
       let files = stateFiles(shownLocation(path), of: store)
-      return { .init(store: store, configuration: configuration, files: files) }
+      return OpenedStore(store, configuration: configuration, files: files)
     }
   }
 
   /// Opens a file of documents as a store in memory. The first line on the screen says what could not be read.
   private static func openFile(
     _ path: String, _ configuration: BrowserConfiguration, _ run: VerbRun, _ progress: @escaping WorkProgress
-  ) throws -> OpeningProgram.Opened {
+  ) throws -> OpenedStore {
     let (store, file) = try DocumentFile.open(
       path, identifier: run.arguments.value("--id"), encoding: run.encoding(), author: currentUser(),
       progress: progress)
@@ -36,7 +36,7 @@ extension Program {
     let folder = BrowserFiles.folder(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment)
     let files: BrowserFiles
     (files, configuration.greeting) = try BrowserFiles.files(in: folder, of: file, in: store)
-    return { [configuration] in .init(store: store, configuration: configuration, files: files) }
+    return OpenedStore(store, configuration: configuration, files: files)
   }
 
   /// Shows a store until the user leaves. On a terminal the first picture appears before the store is open.
@@ -54,7 +54,7 @@ extension Program {
     // If the path is not a store, or without a terminal, errors are reported before the screen is taken.
     guard session.place == .terminal, TerminalSession.hasTerminal, isStore(path) || isDocumentFile(path) else {
       let opened = try open { _, _ in true }
-      return try session.run { opened() }
+      return try session.run { BrowserProgram(opened) }
     }
     let program = OpeningProgram(path: path, configuration: configuration, open: open)
     let status = try session.run { program }

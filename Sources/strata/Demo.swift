@@ -41,9 +41,8 @@ extension Program {
         "Cities of the world: "
         + (isNew ? ":tour shows six steps · ? keys" : "j k move · 5 histogram · gp map · gH history · ? keys")
       let files = stateFiles(shown, of: browsable.store)
-      return { [configuration] in
-        .init(store: browsable.store, configuration: configuration, files: files, warmUp: browsable.warmUp)
-      }
+      return OpenedStore(
+        browsable.store, configuration: configuration, files: files, warmUp: browsable.warmUp)
     }
   }
 
@@ -60,7 +59,7 @@ extension Program {
     return try await show(path, configuration, arguments) { [configuration] _ in
       let store = try openStore(path, readOnly: configuration.isReadOnly, waits: false)
       let files = stateFiles(path, of: store)
-      return { .init(store: store, configuration: configuration, files: files) }
+      return OpenedStore(store, configuration: configuration, files: files)
     }
   }
 

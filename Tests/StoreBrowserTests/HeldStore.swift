@@ -67,7 +67,10 @@ final class HeldStore: EditableStore {
   var access: StoreAccess { store.access }
   var openingReport: [String] { store.openingReport }
   var head: any ReadableView { holdsRecords ? HeldView(view: store.head, store: self) : store.head }
-  var activity: Activity? { store.activity }
+  var activity: Activity? {
+    _ = try? ask()
+    return store.activity
+  }
   var pins: [Pin] { get throws(ModelError) { try store.pins } }
   var commitCount: UInt64 { store.commitCount }
   var byteCount: UInt64 {
@@ -81,7 +84,8 @@ final class HeldStore: EditableStore {
     return try store.refresh()
   }
   func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject {
-    try store.follow(change)
+    try ask()
+    return try store.follow(change)
   }
   func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView {
     try ask()

@@ -23,7 +23,7 @@ struct RuntimeTests {
     init(_ store: any ReadableStore, files: BrowserFiles = .none) {
       var configuration = BrowserConfiguration()
       configuration.start.datastore = "City"
-      program = BrowserProgram(store: store, configuration: configuration, files: files)
+      program = BrowserProgram(OpenedStore(store, configuration: configuration, files: files))
       let wake = wake
       _ = program.start(TerminalSurroundings(size: size), wake: { wake.signal() })
       settle()
@@ -53,7 +53,10 @@ struct RuntimeTests {
     var configuration = BrowserConfiguration()
     configuration.start.datastore = "City"
     let store = HeldStore(try Sample.store())
-    let program = BrowserProgram(store: store, configuration: configuration, files: .none)
+    let opened = OpenedStore(store, configuration: configuration, files: .none)
+    // From here on, a question to the store on the thread of the screen would never return.
+    store.fallSilent()
+    let program = BrowserProgram(opened)
     let wake = DispatchSemaphore(value: 0)
     func settle() {
       while !program.isIdle {
@@ -61,7 +64,6 @@ struct RuntimeTests {
         _ = program.respondToAnswers()
       }
     }
-    store.fallSilent()
     let size = Size(columns: 80, rows: 24)
     _ = program.start(TerminalSurroundings(size: size), wake: { wake.signal() })
     #expect(program.picturePatience > 100)

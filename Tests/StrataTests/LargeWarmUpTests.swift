@@ -44,7 +44,7 @@ struct LargeWarmUpTests {
     configuration.warmsUpAtStart = true
 
     let session = ProgramSession(
-      BrowserProgram(store: store.store, configuration: configuration, files: .none, warmUp: store.warmUp))
+      BrowserProgram(OpenedStore(store.store, configuration: configuration, files: .none, warmUp: store.warmUp)))
     var percentages: Set<String> = []
     var rows: Set<String> = []
     session.press("2")

@@ -49,11 +49,11 @@ package struct Browser: Sendable {
     var focus: PaneID
   }
 
-  /// Takes the facts about the store that need no reading: it may be called before anything is on the screen.
-  package init(configuration: BrowserConfiguration, store: any ReadableStore) {
-    session = Session(configuration: configuration, store: store)
+  /// Takes the facts about the store that need no reading, unless its status is to be read too: nil.
+  package init(configuration: BrowserConfiguration, store: any ReadableStore, status: StoreStatus? = nil) {
+    session = Session(configuration: configuration, store: store, status: status ?? StoreStatus(of: store))
     keymap = configuration.keymap
-    session.hear(store.activity)
+    session.hear(session.status.activity)
   }
 
   /// Returns the first effects: they fill the screen, and read the changes kept last time.

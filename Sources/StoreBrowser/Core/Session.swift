@@ -79,9 +79,9 @@ struct Session: Sendable {
   private(set) var intents: [Intent] = []
   private var nextSerial = 1
 
-  init(configuration: BrowserConfiguration, store: any ReadableStore) {
+  init(configuration: BrowserConfiguration, store: any ReadableStore, status: StoreStatus) {
     self.configuration = configuration
-    (path, openingReport, status) = (store.path, store.openingReport, StoreStatus(of: store))
+    (path, openingReport, self.status) = (store.path, store.openingReport, status)
     head = store.head.commit
     shown = head
     now = configuration.clock()

@@ -29,7 +29,7 @@ public func browse(_ store: BrowsableStore, datastore: String? = nil, isReadOnly
   let files = BrowserFiles(forStoreAt: store.store.path, of: store.store, environment: environment)
   do throws(TerminalProblem) {
     _ = try TerminalSession().run {
-      BrowserProgram(store: store.store, configuration: configuration, files: files, warmUp: store.warmUp)
+      BrowserProgram(OpenedStore(store.store, configuration: configuration, files: files, warmUp: store.warmUp))
     }
   } catch { throw BrowserProblem(description: "\(error)") }
 }

@@ -12,15 +12,10 @@ package final class BrowserProgram: TerminalProgram {
   private var keyTime: ContinuousClock.Instant?
   private var hasDrawn = false
 
-  package init(
-    store: any ReadableStore, configuration: BrowserConfiguration, files: BrowserFiles,
-    warmUp: (any WarmUpDriver)? = nil
-  ) {
-    var configuration = configuration
-    configuration.canWarmUp = warmUp != nil
-    self.configuration = configuration
-    browser = Browser(configuration: configuration, store: store)
-    runtime = BrowserRuntime(store: store, files: files, warmUp: warmUp)
+  package init(_ opened: OpenedStore) {
+    configuration = opened.configuration
+    browser = Browser(configuration: configuration, store: opened.store, status: opened.status)
+    runtime = opened.runtime
   }
 
   package func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction] {
@@ -123,6 +118,28 @@ package final class BrowserProgram: TerminalProgram {
     let path = editorFile?.path
     editorFile = nil
     return EditorOutcome(text: nil, problem: "\(reason); nothing was changed, the text lies at \(path ?? "?")")
+  }
+}
+
+/// A store with what the browser must know of it at its first picture, and with the threads that follow it.
+package struct OpenedStore: Sendable {
+  let store: any ReadableStore
+  let configuration: BrowserConfiguration
+  let status: StoreStatus
+  let runtime: BrowserRuntime
+
+  /// Reads who writes to the store now, and begins to follow it. Blocks as long as its disk or its server does.
+  package init(
+    _ store: any ReadableStore, configuration: BrowserConfiguration, files: BrowserFiles,
+    warmUp: (any WarmUpDriver)? = nil
+  ) {
+    self.store = store
+    var configuration = configuration
+    configuration.canWarmUp = warmUp != nil
+    self.configuration = configuration
+    runtime = BrowserRuntime(store: store, files: files, warmUp: warmUp)
+    runtime.follow()
+    status = StoreStatus(of: store)
   }
 }
 

@@ -51,9 +51,14 @@ package final class BrowserRuntime: Sendable {
     self.warmUp = warmUp
   }
 
-  /// Begins to follow the store. `wake` is called, on any thread, whenever messages wait.
+  /// Calls `wake`, on any thread, whenever messages wait.
   package func start(wake: @escaping @Sendable () -> Void) {
     alarm.withLock { $0.ring = wake }
+    if !isIdle { wake() }
+  }
+
+  /// Begins to follow the store: each of its changes becomes a message. Reads from its disk or its server.
+  package func follow() {
     let follower: (any Sendable & AnyObject)? = try? store.follow { [weak self] in self?.stir() }
     let inbox: (any Sendable & AnyObject)? = (store as? EngineStore)?.inbox?.watchIfPresent { [weak self] in
       self?.stir()

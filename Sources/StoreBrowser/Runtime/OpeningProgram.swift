@@ -7,13 +7,10 @@ package import StrataTerminal
 ///
 /// Keys typed ahead wait for the browser; `^c` and a signal end it while the store is still being opened, and Esc drops them.
 package final class OpeningProgram: TerminalProgram {
-  /// Makes the browser of an opened store, on the loop's thread, so it must not read from the disk.
-  package typealias Opened = @Sendable () -> BrowserProgram
-
   private let name: String
   private let configuration: BrowserConfiguration
   /// Opens a store, and reports how much of a file was read.
-  package typealias Open = @Sendable (_ progress: @escaping WorkProgress) throws -> Opened
+  package typealias Open = @Sendable (_ progress: @escaping WorkProgress) throws -> OpenedStore
 
   private let open: Open
   private let outcome = Outcome()
@@ -65,7 +62,7 @@ package final class OpeningProgram: TerminalProgram {
     if let program { return program.respondToAnswers() }
     switch outcome.collect() {
     case .success(let opened)?:
-      let program = opened()
+      let program = BrowserProgram(opened)
       self.program = program
       defer { typedAhead = [] }
       return program.start(surroundings, wake: wake) + typedAhead.flatMap(program.respond(to:))
@@ -91,7 +88,7 @@ package final class OpeningProgram: TerminalProgram {
 
 /// The progress and the result of opening, passed from its thread to the loop's.
 private final class Outcome: Sendable {
-  private let result = Mutex<Result<OpeningProgram.Opened, any Error>?>(nil)
+  private let result = Mutex<Result<OpenedStore, any Error>?>(nil)
   private let progress = Mutex<(done: Int, total: Int, next: ContinuousClock.Instant)>((0, 0, .now))
 
   /// Notes how much was read. Returns true, at most four times a second, if that should be shown.
@@ -112,9 +109,9 @@ private final class Outcome: Sendable {
       "reading… \(NumberFormat.count(done)) of \(NumberFormat.count(total))  \(NumberFormat.percent(done, of: total))"
   }
 
-  func set(_ value: Result<OpeningProgram.Opened, any Error>) { result.withLock { $0 = value } }
+  func set(_ value: Result<OpenedStore, any Error>) { result.withLock { $0 = value } }
 
-  func collect() -> Result<OpeningProgram.Opened, any Error>? {
+  func collect() -> Result<OpenedStore, any Error>? {
     result.withLock { result in
       defer { result = nil }
       return result
