@@ -32,7 +32,7 @@ extension FileTransaction {
   static let mostAscendingBytes = 1 << 18
 
   /// How much memory the new nodes of a transaction may take, in bytes.
-  private static let mostFreshBytes = 32 << 20
+  private static let mostFreshBytes = 28 << 20
 
   /// Writes the new nodes of a tree where they take more memory than its share, whatever the order of the keys.
   @inline(__always)
