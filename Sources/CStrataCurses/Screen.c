@@ -209,10 +209,25 @@ static void turn_modes_off(void) {
   send_text(PASTE_OFF);
 }
 
+// These understand what xterm does, and a machine that one reaches over ssh seldom has their descriptions.
+static const char *const like_xterm[] = {"xterm-", "alacritty", "contour", "foot", "ghostty", "kitty", "rio", "wezterm"};
+
+/// The name under which the terminal is described here; NULL if it is not.
+static const char *described_terminal(void) {
+  const char *name = getenv("TERM"), *xterm = "xterm-256color";
+  int found = 0;
+  if (name == NULL || setupterm(name, STDOUT_FILENO, &found) == OK) return name;
+  for (size_t index = 0; index < sizeof like_xterm / sizeof *like_xterm; index++) {
+    if (strncmp(name, like_xterm[index], strlen(like_xterm[index])) != 0) continue;
+    return setupterm(xterm, STDOUT_FILENO, &found) == OK ? xterm : NULL;
+  }
+  return NULL;
+}
+
 int strata_screen_open(bool colours) {
   settle_locale();
-  int found = 0;
-  if (setupterm(NULL, STDOUT_FILENO, &found) == ERR) return STRATA_SCREEN_UNKNOWN_TERMINAL;
+  const char *description = described_terminal();
+  if (description == NULL) return STRATA_SCREEN_UNKNOWN_TERMINAL;
   char *move_cursor = tigetstr("cup");
   if (move_cursor == NULL || move_cursor == (char *)-1) return STRATA_SCREEN_NO_CURSOR;
   if (tcgetattr(STDIN_FILENO, &termios_before) < 0) return STRATA_SCREEN_FAILED;
@@ -230,7 +245,7 @@ int strata_screen_open(bool colours) {
   keep_errors_aside();
   strata_signals_catch();
   strata_screen_is_ours = 1;
-  screen = newterm(NULL, output, stdin);
+  screen = newterm(description, output, stdin);
   if (screen == NULL) {
     strata_screen_is_ours = 0;
     strata_signals_release();
