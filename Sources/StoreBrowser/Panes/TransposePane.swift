@@ -202,18 +202,10 @@ struct TransposeRequest: Question, Hashable {
     for part in cells { paths += part.map(\.path).filter { known.insert($0).inserted } }
     let values = cells.map { Dictionary($0, uniquingKeysWith: { first, _ in first }) }
     // A look-up in a document reads its members one by one, and there may be thousands.
-    let members = documents.map { document in
-      guard case .object(let members) = document else { return [String: Document]() }
-      return Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-    }
-    let lines = try paths.map { text throws(ModelError) in
-      let path = try WorkContext.path(text)
-      let inner = DocumentPath(Array(path.components.dropFirst()))
-      return Line(
-        path: text, values: values.map { $0[text] },
-        documents: zip(documents, members).map { document, members in
-          if case .member(let name)? = path.components.first { members[name]?[inner] } else { document[path] }
-        })
+    let tree = ColumnTree(try paths.map { text throws(ModelError) in try WorkContext.path(text) })
+    let columns = documents.map(tree.values)
+    let lines = paths.enumerated().map { place, path in
+      Line(path: path, values: values.map { $0[path] }, documents: columns.map { $0[place] })
     }
     return Reply(titles: titles, lines: lines)
   }

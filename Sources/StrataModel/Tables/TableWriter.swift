@@ -29,7 +29,7 @@ package struct TableWriter: Sendable {
   /// The columns of a table of cells.
   package let columns: [DocumentPath]
   private let headings: [String]
-  private let cells: CellSelection
+  private let cells: ColumnTree
   private var isFirst = true
 
   /// - Parameter headings: the titles of the columns in a table that is not read back; nil names the paths.
@@ -37,7 +37,7 @@ package struct TableWriter: Sendable {
     self.format = format
     self.columns = columns
     self.headings = headings ?? columns.map(Self.heading)
-    cells = CellSelection(columns)
+    cells = ColumnTree(columns)
   }
 
   /// The text before the first row.
@@ -154,52 +154,44 @@ package struct TableWriter: Sendable {
 }
 
 /// Finds the values of many columns of a document in one walk over it, whatever their number.
-private struct CellSelection: Sendable {
+package struct ColumnTree: Sendable {
+  private let columns: [DocumentPath]
+  private var root = Node()
+  /// Columns of list elements and the like, which are looked up.
+  private var others: [Int] = []
+
   private struct Node: Sendable {
     var column: Int?
-    var members: [String: Int] = [:]
-    /// Columns of list elements and the like, which are looked up.
-    var others: [Int] = []
-  }
+    var members: [String: Node] = [:]
 
-  private var nodes = [Node()]
-  private let columns: [DocumentPath]
-
-  init(_ columns: [DocumentPath]) {
-    self.columns = columns
-    for (column, path) in columns.enumerated() {
-      var node = 0
-      var isPlain = true
-      for component in path.components {
-        guard case .member(let name) = component else {
-          isPlain = false
-          break
-        }
-        if let next = nodes[node].members[name] {
-          node = next
-        } else {
-          nodes[node].members[name] = nodes.count
-          node = nodes.count
-          nodes.append(Node())
-        }
+    /// Returns false if the path is not one of members alone, or if another column has it.
+    mutating func insert(_ column: Int, at path: ArraySlice<DocumentPath.Component>) -> Bool {
+      guard let first = path.first else {
+        guard self.column == nil else { return false }
+        self.column = column
+        return true
       }
-      if isPlain, nodes[node].column == nil { nodes[node].column = column } else { nodes[0].others.append(column) }
+      guard case .member(let name) = first else { return false }
+      return members[name, default: Node()].insert(column, at: path.dropFirst())
+    }
+
+    func see(_ value: Document, _ values: inout [Document?]) {
+      if let column { values[column] = value }
+      guard case .object(let found) = value, !members.isEmpty else { return }
+      for member in found { members[member.name]?.see(member.value, &values) }
     }
   }
 
-  func values(of document: Document) -> [Document?] {
+  package init(_ columns: [DocumentPath]) {
+    self.columns = columns
+    others = columns.indices.filter { !root.insert($0, at: columns[$0].components[...]) }
+  }
+
+  package func values(of document: Document) -> [Document?] {
     var values = [Document?](repeating: nil, count: columns.count)
-    see(document, 0, &values)
-    for column in nodes[0].others { values[column] = document[columns[column]] }
+    root.see(document, &values)
+    for column in others { values[column] = document[columns[column]] }
     return values
-  }
-
-  private func see(_ value: Document, _ node: Int, _ values: inout [Document?]) {
-    if let column = nodes[node].column { values[column] = value }
-    guard case .object(let members) = value, !nodes[node].members.isEmpty else { return }
-    for member in members {
-      if let next = nodes[node].members[member.name] { see(member.value, next, &values) }
-    }
   }
 }
 
