@@ -82,7 +82,7 @@ package enum CommandTable {
     return !mine.intersection(others).isDisjoint(with: panesWithOwnKeys)
   }
 
-  private static let panesWithOwnKeys = Set(PaneTable.all.filter(\.hasOwnKeys).map(\.id))
+  private static let panesWithOwnKeys = Set(PaneTable.all.filter { $0.hasOwnKeys || $0.make == nil }.map(\.id))
 
   private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 

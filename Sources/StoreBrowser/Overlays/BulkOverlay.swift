@@ -5,7 +5,7 @@ import StrataTerminal
 
 /// The preview of a change of many records: failures first, counts, and the changes. Enter stages it.
 struct BulkOverlay: ListPane, ReplyPane {
-  static let entry = PaneEntry("bulk", name: "Preview", work: [.bulk], footer: [.open, .down, .escape])
+  static let entry = PaneEntry(id: "bulk", name: "Preview", work: [.bulk], footer: [.open, .down, .escape])
 
   static let question = WorkSlot.bulk
 

@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// The estimate of a compaction, then its progress: first shows bytes before and after; Enter begins, Esc cancels.
 struct CompactOverlay: Pane {
-  static let entry = PaneEntry("compact", name: "Compact", work: [.rewrite, .estimate], footer: [.open, .escape])
+  static let entry = PaneEntry(id: "compact", name: "Compact", work: [.rewrite, .estimate], footer: [.open, .escape])
 
   let retention: CommitRetention
   /// The typed retention.

@@ -5,7 +5,7 @@ import StrataTerminal
 /// Finds a datastore, index, field, command, view, bookmark, pin, commit or record by a few letters, with a preview; Enter goes there.
 struct FinderOverlay: SearchPane {
   static let entry = PaneEntry(
-    "finder", name: "Finder", work: [FindRequest.slot], footer: [.open, .escape],
+    id: "finder", name: "Finder", work: [FindRequest.slot], footer: [.open, .escape],
     commands: [
       CommandTable.row(
         .finder, ["^p"], "find anything by a few letters", "find", .places,

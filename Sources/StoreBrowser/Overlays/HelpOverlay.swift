@@ -3,7 +3,7 @@ import StrataTerminal
 /// First shows one screen of the keys that work in the pane below it. The next key shows all commands: typing searches, Enter runs. If a
 /// command is not available, it says why.
 struct HelpOverlay: SearchPane {
-  static let entry = PaneEntry("help", name: "Help", footer: [.open, .help, .escape])
+  static let entry = PaneEntry(id: "help", name: "Help", footer: [.open, .help, .escape])
 
   struct Line: Sendable {
     var entry: CommandEntry

@@ -6,7 +6,7 @@ import StrataTerminal
 /// the cockpit shows its progress.
 struct ImportOverlay: ListPane {
   static let entry = PaneEntry(
-    "import", name: "Import", work: [SurveyRequest.slot, .importPreview],
+    id: "import", name: "Import", work: [SurveyRequest.slot, .importPreview],
     footer: [.open, .down, .mark, .right, .escape],
     commands: [
       CommandTable.row(

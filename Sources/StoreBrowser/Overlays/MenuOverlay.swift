@@ -2,7 +2,7 @@ import StrataTerminal
 
 /// A short list to choose from.
 struct MenuOverlay: ListPane {
-  static let entry = PaneEntry(.menu, name: "Menu", footer: [.down, .open, .escape])
+  static let entry = PaneEntry(id: .menu, name: "Menu", footer: [.down, .open, .escape])
 
   struct Item: Sendable {
     var title: String

@@ -2,7 +2,7 @@ import StrataTerminal
 
 /// An input line at the foot of the screen: a command, a search, a filter, a name.
 struct Prompt: Pane {
-  static let entry = PaneEntry(.prompt, name: "Prompt", work: [ValuesRequest.slot], footer: [.open, .escape])
+  static let entry = PaneEntry(id: .prompt, name: "Prompt", work: [ValuesRequest.slot], footer: [.open, .escape])
 
   enum Kind: Sendable, Hashable {
     /// `:`, with commands and positions.

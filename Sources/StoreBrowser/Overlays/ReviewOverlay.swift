@@ -5,7 +5,7 @@ import StrataTerminal
 /// The changes to be written, with their checks: letters are commands, Enter asks for the name, a second Enter commits.
 struct ReviewOverlay: ListPane {
   static let entry = PaneEntry(
-    .review, name: "Review", work: [.review, .commit, StepBackRequest.slot, DropLetterRequest.slot],
+    id: .review, name: "Review", work: [.review, .commit, StepBackRequest.slot, DropLetterRequest.slot],
     footer: [
       .open, .down, .leaveOut, .takeMine, .takeTheirs, .takeBase, .markStale, .stepBack, .listChanges, .help, .escape,
     ],

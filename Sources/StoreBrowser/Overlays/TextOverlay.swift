@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// Lines to read: a long value, a log, the scalars of a cell.
 struct TextOverlay: ListPane {
-  static let entry = PaneEntry("text", name: "Text", footer: [.down, .copyValue, .escape])
+  static let entry = PaneEntry(id: "text", name: "Text", footer: [.down, .copyValue, .escape])
 
   var title: String
   /// The lines of the text, and the same folded at the width of the window.

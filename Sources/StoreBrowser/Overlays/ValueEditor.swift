@@ -4,7 +4,7 @@ import StrataTerminal
 
 /// The typed editor of a field. Invalid input stays and is explained; a suggestion is offered, never applied.
 struct ValueEditor: Pane {
-  static let entry = PaneEntry("editor", name: "Editor", work: [HolderRequest.slot], footer: [.open, .escape])
+  static let entry = PaneEntry(id: "editor", name: "Editor", work: [HolderRequest.slot], footer: [.open, .escape])
 
   let place: RecordPlace
   /// The stored content when the editor was opened: the edit is based on it, even if the record changes meanwhile.

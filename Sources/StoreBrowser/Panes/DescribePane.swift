@@ -5,7 +5,7 @@ import StrataTerminal
 /// The contents of the fields of the table's rows, one line per field; Enter counts the values of one.
 struct DescribePane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .describe, name: "Describe", work: [question], footer: [.down, .open, .copyValue, .help, .close],
+    id: .describe, name: "Describe", work: [question], footer: [.down, .open, .copyValue, .help, .close],
     commands: [
       CommandTable.row(
         "describe", ["I"], "describe the fields", "describe", .table, verb: "describe",

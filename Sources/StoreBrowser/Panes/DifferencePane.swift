@@ -5,7 +5,7 @@ import StrataTerminal
 /// The changed records of a commit, or between two; Enter unfolds the fields, old and new.
 struct DifferencePane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
-    .difference, name: "Difference", work: [.changes, .fields],
+    id: .difference, name: "Difference", work: [.changes, .fields],
     footer: [.down, .open, .expandAll, .restoreField, .restoreRecord, .revert, .history, .help, .close],
     commands: [
       CommandTable.row(

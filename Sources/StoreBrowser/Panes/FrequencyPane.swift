@@ -6,7 +6,7 @@ import StrataTerminal
 /// The distinct values of a column with their counts; Enter filters to one.
 struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .frequency, name: "Frequency", work: [question], footer: [.down, .open, .copyValue, .help, .close]
+    id: .frequency, name: "Frequency", work: [question], footer: [.down, .open, .copyValue, .help, .close]
   ) { FrequencyPane() }
 
   static let question = WorkSlot(name: "frequency", isLong: true)

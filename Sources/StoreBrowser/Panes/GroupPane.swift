@@ -5,7 +5,7 @@ import StrataTerminal
 /// The rows of the table in groups, a line for each value of a field, with figures over another field; Enter shows the group's records.
 struct GroupPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .group, name: "Groups", work: [question],
+    id: .group, name: "Groups", work: [question],
     footer: [.down, .open, .group, .sort, .sortReverse, .export, .copyValue, .help, .close],
     commands: [
       CommandTable.row(

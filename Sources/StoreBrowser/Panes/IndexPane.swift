@@ -4,7 +4,7 @@ import StrataTerminal
 /// Pane 5: the keys of an index with the number of their entries, its range and its histogram.
 struct IndexPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
-    .index, digit: 5, name: "Index", work: [.keys, .histogram, .distinct, .verify],
+    id: .index, digit: 5, name: "Index", work: [.keys, .histogram, .distinct, .verify],
     footer: [
       .down, .right, .lowerBound, .upperBound, .open, .scale, .equalParts, .filter, .search, .verify, .copyKey, .help,
       .close,

@@ -2,42 +2,27 @@
 struct PaneEntry: Sendable {
   let id: PaneID
   /// The digit in the title, which is the key.
-  let digit: Int?
+  var digit: Int?
   /// As help and the title line call it.
   let name: String
-  /// The panes of the view in which it opens if it is not on the screen, including itself, the main one first.
-  let view: [PaneID]
+  /// The panes beside it in the view in which it opens if it is not on the screen.
+  var companions: [PaneID] = []
   /// The work whose results, progress and failures it receives.
-  let work: Set<WorkSlot>
+  var work: Set<WorkSlot> = []
   /// The commands whose keys stand at the foot of the screen, the most useful first. An overlay takes these, moving and
   /// leaving, and no others.
   let footer: [Command]
   /// The commands that come with it; others stand in `CommandTable`.
-  let commands: [CommandEntry]
-  /// Whether keys may mean in it what they mean nowhere else: in all overlays, and in a pane that is a place of its own.
-  let hasOwnKeys: Bool
+  var commands: [CommandEntry] = []
   /// Whether it asks for what it lacks also while it is not on the screen.
-  let isAlwaysKept: Bool
+  var isAlwaysKept = false
+  /// Whether it is a place of its own, in which keys may mean what they mean nowhere else, as in all overlays.
+  var hasOwnKeys = false
   /// An empty one. Nil for overlays, which are made of what they are about.
-  let make: (@Sendable () -> any Pane)?
+  var make: (@Sendable () -> any Pane)?
 
-  init(
-    _ id: PaneID, digit: Int? = nil, name: String, view: [PaneID]? = nil, work: Set<WorkSlot> = [],
-    footer: [Command], commands: [CommandEntry] = [], isAlwaysKept: Bool = false,
-    hasOwnKeys: Bool = false,
-    make: (@Sendable () -> any Pane)? = nil
-  ) {
-    self.id = id
-    self.digit = digit
-    self.name = name
-    self.view = view ?? [id]
-    self.work = work
-    self.footer = footer
-    self.commands = commands
-    self.isAlwaysKept = isAlwaysKept
-    self.hasOwnKeys = hasOwnKeys || make == nil
-    self.make = make
-  }
+  /// The panes of the view in which it opens, the main one first.
+  var view: [PaneID] { [id] + companions }
 }
 
 /// The one table of panes. A new pane is its file, and its row and its name here.
@@ -58,7 +43,7 @@ enum PaneTable {
 
   static let all = panes + overlays
 
-  static func entry(_ id: PaneID) -> PaneEntry { byID[id] ?? PaneEntry(id, name: id.rawValue, footer: []) }
+  static func entry(_ id: PaneID) -> PaneEntry { byID[id] ?? PaneEntry(id: id, name: id.rawValue, footer: []) }
 
   private static let byID = Dictionary(all.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
 

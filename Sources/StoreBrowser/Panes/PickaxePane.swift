@@ -5,7 +5,7 @@ import StrataTerminal
 /// The commits in which a text came or went.
 struct PickaxePane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .pickaxe, name: "Pickaxe", work: [question], footer: [.down, .open, .travel, .history, .help, .close]
+    id: .pickaxe, name: "Pickaxe", work: [question], footer: [.down, .open, .travel, .history, .help, .close]
   ) { PickaxePane() }
 
   static let question = WorkSlot(name: "pickaxe", isLong: true)

@@ -6,7 +6,7 @@ import StrataTerminal
 /// records of a cell.
 struct PivotPane: ListPane, PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .pivot, name: "Pivot", work: [question],
+    id: .pivot, name: "Pivot", work: [question],
     footer: [.down, .right, .open, .pivot, .search, .export, .copyValue, .help, .close],
     commands: [
       CommandTable.row(

@@ -6,7 +6,7 @@ import StrataTerminal
 /// becomes a filter.
 struct PlotPane: PermanentPane, ReplyPane {
   static let entry = PaneEntry(
-    .plot, name: "Plot", work: [question, PlotPointRequest.slot],
+    id: .plot, name: "Plot", work: [question, PlotPointRequest.slot],
     footer: [.down, .open, .range, .larger, .hideColumn, .unhideColumns, .chartForm, .help, .close],
     commands: [
       CommandTable.row(

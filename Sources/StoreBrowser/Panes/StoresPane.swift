@@ -4,7 +4,7 @@ import StrataTerminal
 /// Pane 1: datastores, the indexes of the open one, named views, staged changes, letters in the inbox, pins.
 struct StoresPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
-    .stores, digit: 1, name: "Stores", work: [NewestRequest.slot, SmallHistogram.slot],
+    id: .stores, digit: 1, name: "Stores", work: [NewestRequest.slot, SmallHistogram.slot],
     footer: [.down, .open, .nextPane, .history, .storeHistory, .palette, .help, .close]
   ) { StoresPane() }
 

@@ -5,7 +5,7 @@ import StrataTerminal
 /// Records side by side: a line for each field, a column for each record or version, and a sign where they differ.
 struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   static let entry = PaneEntry(
-    .transpose, name: "Side by side", work: [question],
+    id: .transpose, name: "Side by side", work: [question],
     footer: [.down, .right, .transpose, .open, .copyValue, .copyPath, .help, .close],
     commands: [
       CommandTable.row(

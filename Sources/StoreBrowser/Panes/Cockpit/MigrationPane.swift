@@ -5,7 +5,7 @@ import StrataTerminal
 /// that a migration could not convert.
 struct MigrationPane: PermanentPane {
   static let entry = PaneEntry(
-    .migration, digit: 6, name: "Migration", work: [.warmUp, MaintenanceRequest.slot],
+    id: .migration, digit: 6, name: "Migration", work: [.warmUp, MaintenanceRequest.slot],
     footer: [.interrupt, .retry, .log, .editExternally, .leaveOut, .help, .close]
   ) { MigrationPane() }
 

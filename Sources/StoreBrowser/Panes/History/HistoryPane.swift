@@ -4,7 +4,7 @@ import StrataModel
 /// Pane 4: the commits of the store, of a datastore, of a record or of a field; newest first, a page at a time.
 struct HistoryPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
-    .history, digit: 4, name: "History", view: [.history, .difference], work: [.history, CommitStripRequest.slot],
+    id: .history, digit: 4, name: "History", companions: [.difference], work: [.history, CommitStripRequest.slot],
     footer: [.down, .open, .travel, .history, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]
   ) { HistoryPane() }
 

@@ -5,7 +5,7 @@ import StrataExpressions
 /// Pane 3: one record as a tree, as JSON, or as bytes.
 struct RecordPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
-    .record, digit: 3, name: "Record", work: [.record, .blame, .life, .references],
+    id: .record, digit: 3, name: "Record", work: [.record, .blame, .life, .references],
     footer: [
       .down, .edit, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review, .help,
       .close,

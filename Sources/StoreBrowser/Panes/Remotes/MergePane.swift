@@ -7,7 +7,7 @@ import StrataTerminal
 /// and the records that merge without one. The user's decisions are kept as a draft until they are committed.
 struct MergePane: ListPane, PermanentPane {
   static let entry = PaneEntry(
-    .merge, name: "Merge", work: [.mergePlan, .mergeCheck, .mergeCommit],
+    id: .merge, name: "Merge", work: [.mergePlan, .mergeCheck, .mergeCommit],
     footer: [
       .takeMine, .takeTheirs, .takeBase, .edit, .settleRest, .searchNext, .commitMerge, .takeBack, .help, .close,
     ],

@@ -5,7 +5,7 @@ import StrataTerminal
 /// Pane 7: the other copies of the store: their locations, how many commits each side lacks, and when they last exchanged.
 struct RemotesPane: ListPane, PermanentPane {
   static let entry = PaneEntry(
-    .remotes, digit: 7, name: "Remotes", work: [.remotes, .transfer],
+    id: .remotes, digit: 7, name: "Remotes", work: [.remotes, .transfer],
     footer: [.fetchCommits, .merge, .sendCommits, .exchange, .addRemote, .down, .help, .close],
     commands: [
       CommandTable.pane(

@@ -7,7 +7,7 @@ import StrataModel
 /// list of matching ranks), and only rows near the screen are read.
 struct TablePane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
-    .table, digit: 2, name: "Table",
+    id: .table, digit: 2, name: "Table",
     work: [
       .table, .rows, .rowsAhead, .search, .filter, .sort, TakenRequest.slot, OrderRequest.slot, MatchesRequest.slot,
       StepChangesRequest.slot,
