@@ -23,13 +23,14 @@ struct PlotPane: PermanentPane, ReplyPane {
 
   /// The request of the plot; the frame gives its room.
   var subject: PlotRequest?
-  private var pending: PlotRequest?
   var reading = Reading<PlotRequest>()
+  private var pointing = Reading<PlotPointRequest>()
   /// The cross-hair and the first corner of the rectangle, in the values of the axes.
   private(set) var cross: (x: Double, y: Double)?
   private(set) var corner: (x: Double, y: Double)?
-  private(set) var point: PlotPoint?
-  private var wantedPoint: Int?
+
+  /// The record that is nearest to the cross-hair.
+  var point: PlotPoint? { pointing.reply ?? nil }
 
   mutating func show(_ subject: PlotRequest, in session: inout Session) {
     self = PlotPane()
@@ -47,44 +48,33 @@ struct PlotPane: PermanentPane, ReplyPane {
     // A cell is about twice as high as wide.
     request.dotAspect = 0.5 * Double(form.dotsDown) / Double(form.dotsAcross)
     request.commit = session.shown
-    if request != reply?.request, request != pending {
-      if subject?.commit != session.shown {
-        // Ranks belong to one commit; at another commit the filter is asked of each record.
-        request.ranks = nil
-        subject = request
-      }
-      pending = request
-      session.start(Self.question, request, label: "plot of \(request.source.datastore)")
+    if subject?.commit != session.shown {
+      // Ranks belong to one commit; at another commit the filter is asked of each record.
+      request.ranks = nil
+      subject = request
     }
+    reading.ask(request, as: Self.question, label: "plot of \(request.source.datastore)", in: &session)
     askPoint(in: &session)
   }
 
-  mutating func askAgain(in session: inout Session) { (pending, reading.problem) = (nil, nil) }
+  mutating func askAgain(in session: inout Session) { reading.problem = nil }
 
   private mutating func askPoint(in session: inout Session) {
-    guard let reply, let rank = nearestRank, rank != wantedPoint else { return }
-    wantedPoint = rank
-    session.start(
-      PlotPointRequest.slot,
-      PlotPointRequest(
-        source: reply.request.source, commit: reply.request.commit, rank: rank, x: reply.x, y: reply.y))
+    guard let reply, let rank = nearestRank else { return }
+    let request = PlotPointRequest(
+      source: reply.request.source, commit: reply.request.commit, rank: rank, x: reply.x, y: reply.y)
+    pointing.ask(request, as: PlotPointRequest.slot, in: &session)
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    if let found = reply as? PlotReply, found.request == pending {
-      pending = nil
-      // Later requests use the fields that were chosen as the most suitable ones.
-      subject?.x = found.x
-      subject?.y = found.y
-      var named = found
-      named.request.x = found.x
-      named.request.y = found.y
-      reading.reply = named
-      wantedPoint = nil
-      if cross == nil { cross = Self.middle(found.count.frame) }
-    } else if let found = reply as? PlotPoint?, found?.rank == wantedPoint {
-      point = found
-    }
+    guard let found = reply as? PlotReply, reading.request != nil else { return pointing.take(reply) }
+    // Later requests use the fields that were chosen as the most suitable ones.
+    subject?.x = found.x
+    subject?.y = found.y
+    reading.request?.x = found.x
+    reading.request?.y = found.y
+    reading.take(found)
+    if cross == nil { cross = Self.middle(found.count.frame) }
   }
 
   // MARK: Keys
