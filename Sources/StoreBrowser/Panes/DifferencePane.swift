@@ -71,9 +71,7 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
     }
     guard !isReading, pendingFields == nil, let new, let row = unread else { return }
     pendingFields = row.place
-    session.start(
-      .fields,
-      FieldsRequest(source: source, old: old, new: new, place: row.place, head: session.head))
+    session.start(.fields, FieldsRequest(old: old, new: new, place: row.place, head: session.head))
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
@@ -88,9 +86,10 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
       if isFirst, isAtEnd, rows.count == 1 { unfolded.insert(rows[0].place) }
       rebuild()
       leavesRoom = isAtEnd && rows.isEmpty
-    case let answer as FieldsAnswer where answer.request.source == source && answer.request.place == pendingFields:
+    case let found as [FieldRow]:
+      guard let place = pendingFields else { return }
       pendingFields = nil
-      fields[answer.request.place] = answer.fields
+      fields[place] = found
       rebuild()
     default: break
     }

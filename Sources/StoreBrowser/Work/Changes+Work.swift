@@ -63,14 +63,14 @@ package struct ChangeRow: Sendable, Hashable {
   package var onlyField: FieldRow?
 }
 
-package struct FieldsRequest: Question, Hashable {
-  package var source: DifferenceSource
-  package var old: CommitNumber?
-  package var new: CommitNumber
-  package var place: RecordPlace
-  package var head: CommitNumber
+/// Reads the fields of a changed record.
+struct FieldsRequest: Question {
+  var old: CommitNumber?
+  var new: CommitNumber
+  var place: RecordPlace
+  var head: CommitNumber
 
-  package func reply(in context: WorkContext) throws(ModelError) -> FieldsAnswer {
+  func reply(in context: WorkContext) throws(ModelError) -> [FieldRow] {
     let old = try old.flatMap { commit throws(ModelError) in try context.document(of: place, at: commit) }
     let new = try context.document(of: place, at: new) ?? .object([])
     let now = self.new == head ? new : try context.document(of: place, at: head)
@@ -84,7 +84,7 @@ package struct FieldsRequest: Question, Hashable {
       row.changedLater = present != change.new
       rows.append(row)
     }
-    return FieldsAnswer(request: self, fields: rows)
+    return rows
   }
 }
 
@@ -96,11 +96,6 @@ extension Session {
     }
     start(WorkSlot(name: "field-value"), value) { $0.session.copy($1) }
   }
-}
-
-package struct FieldsAnswer: Sendable {
-  package var request: FieldsRequest
-  package var fields: [FieldRow]
 }
 
 /// A changed field with its values, and its present value for the three-way view.
