@@ -66,7 +66,7 @@ struct MergePane: ListPane, PermanentPane {
     reading.ask(request, as: .mergePlan, label: "merge \(theirs)", in: &session)
   }
 
-  /// Once no conflict is open, checks whether the decided records can be in one store.
+  /// Once no conflict is open, checks whether the decided records can be in one store: those with one value of a unique index cannot.
   private mutating func checkDecisions(of theirs: CommitNumber, in session: inout Session) {
     guard let reply, !reply.conflicts.isEmpty, checked != decisions else { return }
     if collisions?.isEmpty == false {
@@ -77,20 +77,23 @@ struct MergePane: ListPane, PermanentPane {
     guard openCount == 0 else { return }
     checked = decisions
     let merge = DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts)
-    session.start(.mergeCheck, MergeCheckRequest(merge: merge))
+    let check = Inquiry { context throws(ModelError) in
+      try context.exchanging { try $0.collisions(after: merge.plan(by: $0)).map(\.sentence) }
+    }
+    session.start(.mergeCheck, check)
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     switch reply {
-    case let found as MergeCheckReply where found.decisions == checked:
-      collisions = found.collisions
+    case let found as [String] where checked != nil:
+      collisions = found
       self.reply.map { rebuild($0) }
     case let reply as MergePlanReply where reading.request != nil: show(reply, in: &session)
-    case let reply as MergeCommitReply:
+    case let sentence as String:
       isCommitting = false
       session.remember { $0.merge = nil }
       self = MergePane()
-      session.say(reply.sentence)
+      session.say(sentence)
       session.intend(.closeView(id), .look)
     default: break
     }

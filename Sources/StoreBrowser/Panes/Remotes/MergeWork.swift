@@ -248,52 +248,32 @@ struct DecidedMerge: Sendable {
   }
 }
 
-/// Whether the decided records can be in one store: records with the same value of a unique index cannot.
-struct MergeCheckRequest: Question {
-  var merge: DecidedMerge
-
-  func reply(in context: WorkContext) throws(ModelError) -> MergeCheckReply {
-    let found = try context.exchanging { try $0.collisions(after: merge.plan(by: $0)) }
-    return MergeCheckReply(decisions: merge.decisions, collisions: found.map(\.sentence))
-  }
-}
-
-struct MergeCheckReply: Sendable {
-  var decisions: [RecordPlace: [DocumentPath: MergeDecision]]
-  var collisions: [String]
-}
-
 /// Commits a merge with the user's decisions. The plan is made again, because the head may have moved.
 struct MergeCommitRequest: Question {
   var merge: DecidedMerge
   var name: String
 
-  func reply(in context: WorkContext) throws(ModelError) -> MergeCommitReply {
+  /// Returns a sentence about what was done.
+  func reply(in context: WorkContext) throws(ModelError) -> String {
     try context.exchanging { exchange in
       for _ in 0..<8 {
         try context.goOn()
         let plan = try merge.plan(by: exchange)
         guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
         if let head = try exchange.commit(plan, named: name, options: EditOptions(progress: context.goingOn)) {
-          return MergeCommitReply(head: head, plan: plan)
+          return Self.sentence(on: plan, committedAs: head)
         }
       }
       throw ModelError.refused(reason: "the head moves too fast to be merged with; try again")
     }
   }
-}
 
-struct MergeCommitReply: Sendable {
-  var head: CommitNumber
-  var plan: MergePlan
-
-  var sentence: String {
+  private static func sentence(on plan: MergePlan, committedAs head: CommitNumber) -> String {
     switch plan.kind {
-    case .nothing: return "everything was merged already"
-    case .fastForward: return "the head is \(head) now: nothing of ours was beside it"
-    case .twin: return "both hold the same: the head is \(head)"
-    case .merge:
-      return "merged as \(head): \(plan.result()) — u takes it back"
+    case .nothing: "everything was merged already"
+    case .fastForward: "the head is \(head) now: nothing of ours was beside it"
+    case .twin: "both hold the same: the head is \(head)"
+    case .merge: "merged as \(head): \(plan.result()) — u takes it back"
     }
   }
 }
