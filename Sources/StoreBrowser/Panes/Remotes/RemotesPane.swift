@@ -84,9 +84,9 @@ struct RemotesPane: ListPane, PermanentPane {
         session.warn(
           "\(reply.sentence); \(NumberFormat.counted(reply.unsettledCount, "conflict")) to settle, then c")
       }
-    case let reply as RemoteChange.Reply:
+    case let sentence as String:
       revision += 1
-      session.say(reply.sentence)
+      session.say(sentence)
       session.intend(.look)
     default: break
     }
@@ -171,7 +171,11 @@ struct RemotesPane: ListPane, PermanentPane {
       }
     case .removeRemote:
       guard let name = selected?.name else { return false }
-      session.start(.remotes, RemoteChange.remove(name))
+      change(in: &session) { exchange, file in
+        try file.remove(name)
+        try exchange.forget(name)
+        return "\(name) is forgotten; the copy there stays as it is"
+      }
     case .copyValue:
       guard let selected else { return false }
       session.copy(selected.location, what: "location")
@@ -183,7 +187,21 @@ struct RemotesPane: ListPane, PermanentPane {
   private mutating func add(_ text: String, in session: inout Session) {
     let words = text.split(separator: " ", maxSplits: 1).map { String($0).trimmed }
     guard words.count == 2 else { return session.warn("a remote is a name and a location: laptop ../laptop.strata") }
-    session.start(.remotes, RemoteChange.add(name: words[0], location: words[1]))
+    let remote = Remote(name: words[0], location: words[1])
+    change(in: &session) { _, file in
+      try file.add(remote)
+      return "\(remote.name) is \(remote.location): gf fetches, X exchanges"
+    }
+  }
+
+  /// Changes the known remotes; the closure returns a sentence about that.
+  private func change(
+    in session: inout Session, _ change: @escaping @Sendable (StoreExchange, RemotesFile) throws -> String
+  ) {
+    let work = Inquiry { context throws(ModelError) in
+      try context.exchanging { try change($0, RemotesFile(storeAt: $0.store.path)) }
+    }
+    session.start(.remotes, work)
   }
 
   private mutating func transfer(_ kind: TransferRequest.Kind, in session: inout Session) {

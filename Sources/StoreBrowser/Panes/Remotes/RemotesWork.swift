@@ -55,31 +55,6 @@ struct RemoteRow: Sendable, Hashable {
   }
 }
 
-/// Adds a remote, or removes one.
-enum RemoteChange: Question, Hashable {
-  case add(name: String, location: String)
-  case remove(String)
-
-  struct Reply: Sendable {
-    var sentence: String
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    try context.exchanging { exchange in
-      let file = RemotesFile(storeAt: exchange.store.path)
-      switch self {
-      case .add(let name, let location):
-        try file.add(Remote(name: name, location: location))
-        return Reply(sentence: "\(name) is \(location): gf fetches, X exchanges")
-      case .remove(let name):
-        try file.remove(name)
-        try exchange.forget(name)
-        return Reply(sentence: "\(name) is forgotten; the copy there stays as it is")
-      }
-    }
-  }
-}
-
 /// Fetches from another copy, sends to it, or both with a merge in between.
 struct TransferRequest: Question, Hashable {
   /// Its raw value says what goes on.
