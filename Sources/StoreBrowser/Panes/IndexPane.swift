@@ -50,6 +50,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
 
   func lineCount(_ session: Session) -> Int { rows.count }
   var selected: KeyRow? { list.selected(of: rows) }
+  private var selectedInterval: KeyInterval? { selected.map { KeyInterval($0.key) } }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     let source = session.selections.source
@@ -172,16 +173,6 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
     case .scale: histogram.stepScale(in: &session)
     case .equalParts: histogram.toggleParts(in: &session)
     case .share: histogram.toggleShare(in: &session)
-    case .lowerBound where histogram.interval != nil, .upperBound where histogram.interval != nil:
-      guard let bin = histogram.interval else { return false }
-      var interval = range ?? KeyInterval()
-      if command == .lowerBound { interval.lower = bin.lower } else { interval.upper = bin.upper }
-      session.intend(.setRange(interval))
-    case .open where histogram.interval != nil:
-      // A bin within the set range is shown with the rest of the range.
-      let isInside = range != nil && histogram.ranks.flatMap { bin in bounds?.overlaps(bin) } == true
-      if !isInside { session.intend(.setRange(histogram.interval)) }
-      session.intend(.focus(.table))
     case .first: ask(.start, datastore, in: &session)
     case .last: ask(.end, datastore, in: &session)
     case .goTo:
@@ -193,11 +184,13 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
       guard let argument, !argument.isEmpty else { return false }
       ask(.text(argument), datastore, in: &session)
     case .lowerBound, .upperBound:
-      guard let selected else { return false }
-      session.intend(.setRange(KeyInterval.with(selected.key, isLower: command == .lowerBound, from: range)))
+      guard let interval = histogram.interval ?? selectedInterval else { return false }
+      session.intend(.setRange(interval.bounding(range, isLower: command == .lowerBound)))
     case .open:
-      guard let selected else { return false }
-      session.intend(.setRange(KeyInterval(lower: .including(selected.key), upper: .including(selected.key))))
+      guard let interval = histogram.interval ?? selectedInterval else { return false }
+      // A bin within the set range is shown with the rest of the range.
+      let isInside = range != nil && histogram.ranks.flatMap { bin in bounds?.overlaps(bin) } == true
+      if !isInside { session.intend(.setRange(interval)) }
       session.intend(.focus(.table))
     case .copyKey: session.copy(swiftExpression(session), what: "Swift expression")
     case .copyValue: if let selected { session.copy(selected.key.description, what: "key", as: selected.key.document) }
@@ -224,8 +217,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
   func swiftExpression(_ session: Session) -> String {
     let descriptor = session.outline?.datastore(datastore)?.index(index)?.descriptor
     let path = index.map { descriptor?.keyPathName ?? $0 }
-    let interval = range ?? selected.map { KeyInterval(lower: .including($0.key), upper: .including($0.key)) }
-    return (interval ?? KeyInterval()).swiftCall(from: path)
+    return (range ?? selectedInterval ?? KeyInterval()).swiftCall(from: path)
   }
 
   func short(_ command: Command) -> String? { command == .right ? "next bin" : nil }

@@ -46,7 +46,7 @@ extension TablePane {
     case .filterLike: filterLike(in: &session)
     case .lowerBound, .upperBound:
       guard let key = selectedRow?.entry.value else { return true }
-      session.intend(.setRange(KeyInterval.with(key, isLower: command == .lowerBound, from: source?.range)))
+      session.intend(.setRange(KeyInterval(key).bounding(source?.range, isLower: command == .lowerBound)))
     case .hideColumn, .unhideColumns, .narrowColumn, .widenColumn, .freezeColumn, .columnLeft, .columnRight:
       arrange(command, in: &session)
     default: return runOnRecords(command, in: &session)
@@ -275,10 +275,13 @@ extension ValueText {
 }
 
 extension KeyInterval {
-  /// Returns a range with one bound at a key; the key is included.
-  static func with(_ key: KeyValue, isLower: Bool, from range: KeyInterval?) -> KeyInterval {
+  /// The range of one key.
+  init(_ key: KeyValue) { self.init(lower: .including(key), upper: .including(key)) }
+
+  /// Returns a range with one of the bounds of this one.
+  func bounding(_ range: KeyInterval?, isLower: Bool) -> KeyInterval {
     var range = range ?? KeyInterval()
-    if isLower { range.lower = .including(key) } else { range.upper = .including(key) }
+    if isLower { range.lower = lower } else { range.upper = upper }
     return range
   }
 }
