@@ -99,20 +99,15 @@ package struct MergeConflict: Sendable, Equatable {
   package var preview: RecordContent? {
     switch whole {
     case .content(let content): return content
-    case .side(.base): return base
-    case .side(.mine): return ours
-    case .side(.theirs): return theirs
+    case .side(let side): return side.of(base: base, mine: ours, theirs: theirs)
     case nil: return fields.isEmpty ? ours ?? theirs : merge.withChoices { choice($0.path) }
     }
   }
 
   /// The choice as the merge has it, whose sides may be the other way round.
   private func choice(_ field: DocumentPath) -> MergeSide {
-    switch choices[field] ?? .mine {
-    case .mine: isOursFirst ? .mine : .theirs
-    case .theirs: isOursFirst ? .theirs : .mine
-    case .base: .base
-    }
+    let side = choices[field] ?? .mine
+    return isOursFirst ? side : side.of(base: .base, mine: .theirs, theirs: .mine)
   }
 
   package var sentence: String {

@@ -1,7 +1,18 @@
 package import StrataDocuments
 
 /// Which side of a conflict is kept.
-package enum MergeSide: Hashable, Sendable { case base, mine, theirs }
+package enum MergeSide: Hashable, Sendable {
+  case base, mine, theirs
+
+  /// Returns the value of this side.
+  package func of<Value>(base: Value, mine: Value, theirs: Value) -> Value {
+    switch self {
+    case .base: base
+    case .mine: mine
+    case .theirs: theirs
+    }
+  }
+}
 
 extension EditConflict {
   /// The edit that settles this conflict by a choice per field (`mine` where none is made); where the conflict is one
@@ -11,7 +22,7 @@ extension EditConflict {
   package func resolved(
     by choices: [DocumentPath: MergeSide], descriptor: DatastoreDescriptor
   ) throws(ModelError) -> RecordEdit? {
-    var new = whole(choices[.root] ?? .mine)
+    var new = (choices[.root] ?? .mine).of(base: base, mine: mine, theirs: theirs)
     if !fields.isEmpty, base != nil, mine != nil, theirs != nil {
       let merge = RecordMerge(descriptor, base: base, mine: mine, theirs: theirs)
       guard let settled = merge.withChoices({ choices[$0.path] ?? .mine }) else {
@@ -21,13 +32,5 @@ extension EditConflict {
     }
     if new == theirs { return nil }
     return RecordEdit(datastore: place.datastore, identifier: place.identifier, old: theirs, new: new)
-  }
-
-  private func whole(_ side: MergeSide) -> RecordContent? {
-    switch side {
-    case .base: base
-    case .mine: mine
-    case .theirs: theirs
-    }
   }
 }

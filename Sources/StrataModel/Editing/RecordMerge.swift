@@ -52,13 +52,7 @@ package struct RecordMerge {
 
   /// Returns the merge with a side chosen for each overlap, or nil if the contents cannot be merged field by field.
   package func withChoices(_ choose: (FieldConflict) -> MergeSide) -> RecordContent? {
-    withValues { field in
-      switch choose(field) {
-      case .mine: field.mine
-      case .theirs: field.theirs
-      case .base: field.base
-      }
-    }
+    withValues { choose($0).of(base: $0.base, mine: $0.mine, theirs: $0.theirs) }
   }
 
   /// Returns the merge with a value for each overlap (nil removes the field), or nil if the contents cannot be merged field by field.

@@ -53,13 +53,7 @@ package struct MergeDraft: Sendable, Hashable, Codable {
 
 extension MergeSide {
   /// As a merge calls it, and as a draft keeps it.
-  var name: String {
-    switch self {
-    case .base: "base"
-    case .mine: "ours"
-    case .theirs: "theirs"
-    }
-  }
+  var name: String { of(base: "base", mine: "ours", theirs: "theirs") }
 }
 
 extension MergePane {

@@ -153,11 +153,7 @@ struct MergeRow: Sendable {
     if let collision = conflict.collision { return Self.settlement(of: collision, descriptor, decisions) }
     if isWhole || decisions[.root] != nil {
       guard case .side(let side)? = decisions[.root] else { return nil }
-      switch side {
-      case .base: return .init(result: conflict.base)
-      case .mine: return .init(result: conflict.ours)
-      case .theirs: return .init(result: conflict.theirs)
-      }
+      return .init(result: side.of(base: conflict.base, mine: conflict.ours, theirs: conflict.theirs))
     }
     guard conflict.fields.allSatisfy({ decisions[$0.path] != nil }) else { return nil }
     let merge = RecordMerge(descriptor, base: conflict.base, mine: conflict.ours, theirs: conflict.theirs)
@@ -220,9 +216,7 @@ enum MergeDecision: Sendable, Hashable {
   /// Returns the resulting value, or nil if the field is removed.
   func value(of field: FieldConflict) -> Document? {
     switch self {
-    case .side(.base): field.base
-    case .side(.mine): field.mine
-    case .side(.theirs): field.theirs
+    case .side(let side): side.of(base: field.base, mine: field.mine, theirs: field.theirs)
     case .value(let value): value
     }
   }
