@@ -21,16 +21,11 @@ enum TableGeometry {
   private static func naturalSlots(_ columns: [TableColumn], frozen: Int, offset: Int, width: Int) -> [Slot] {
     var slots: [Slot] = []
     var x = 0
-    let first = Array(0..<min(frozen, columns.count))
-    let rest = Array(max(frozen, offset)..<max(frozen, offset, columns.count))
-    for column in first + rest {
-      guard columns.indices.contains(column) else { break }
+    let first = max(frozen, offset)
+    for column in Array(0..<min(frozen, columns.count)) + (first..<max(first, columns.count)) {
       let room = width - x
-      guard
-        room >= min(columns[column].isTrailing ? scaledNumber : 4, columns[column].width)
-          || giver(slots, columns) != nil
-      else { break }
-      guard room >= min(4, columns[column].width) else { break }
+      let least = columns[column].isTrailing && giver(slots, columns) == nil ? scaledNumber : 4
+      guard room >= min(least, columns[column].width) else { break }
       slots.append(Slot(column: column, x: x, width: min(columns[column].width, room)))
       x += columns[column].width + 2
     }
@@ -87,17 +82,9 @@ enum TableGeometry {
     }
     while offset > frozen, room(from: offset - 1) >= 0 { offset -= 1 }
     guard column >= frozen else { return offset }
-    offset = min(offset, column)
-    while offset < column {
-      if let slot = naturalSlots(columns, frozen: frozen, offset: offset, width: width).first(where: {
-        $0.column == column
-      }),
-        slot.width == columns[column].width
-      {
-        return offset
-      }
-      offset += 1
-    }
-    return offset
+    return (min(offset, column)..<column).first { offset in
+      naturalSlots(columns, frozen: frozen, offset: offset, width: width)
+        .contains { $0.column == column && $0.width == columns[column].width }
+    } ?? column
   }
 }
