@@ -14,21 +14,13 @@ extension IndexPane {
     let header = headerRows(frame)
     drawHeader(in: inside, rows: header, hasKeys: frame.isFocused, on: &grid, session: session)
     guard header < inside.rows else { return }
-    let shown = shownLines(frame, session)
-    for line in shown {
-      let row = inside.top + header + line - shown.lowerBound
-      let rect = Rect(column: inside.left, row: row, columns: inside.columns, rows: 1)
+    // Beside the table the sign is enough: a whole line for each step there would cost more than the step.
+    drawLines(on: &grid, frame: frame, session: session, selects: frame.isFocused) { grid, line, rect in
       draw(rows[line], before: line > 0 ? rows[line - 1] : nil, in: rect, on: &grid, session: session)
-      guard line == list.selection else { continue }
-      grid.write(theme.cursor, at: rect.origin, width: 1)
-      // Beside the table the sign is enough: a whole line for each step there would cost more than the step.
-      if frame.isFocused { grid.select(rect, frame: frame, theme: theme) }
     }
     if rows.isEmpty, let bounds, bounds.isEmpty {
-      grid.writeWrapped(
-        "no entries in this range",
-        in: Rect(column: inside.left, row: inside.top + header, columns: inside.columns, rows: 1),
-        style: theme.style(.dim))
+      let line = inside.split(top: header).bottom.split(top: 1).top
+      grid.writeWrapped("no entries in this range", in: line, style: theme.style(.dim))
     }
   }
 

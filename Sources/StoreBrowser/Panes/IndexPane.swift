@@ -49,6 +49,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
   }
 
   func lineCount(_ session: Session) -> Int { rows.count }
+  var marksHits: Bool { false }
   var selected: KeyRow? { list.selected(of: rows) }
   private var selectedInterval: KeyInterval? { selected.map { KeyInterval($0.key) } }
 

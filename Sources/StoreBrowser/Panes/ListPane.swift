@@ -92,7 +92,7 @@ extension ListPane {
 
   /// Draws the lines that are in sight, each by `draw`, and makes the selected one look so.
   func drawLines(
-    on grid: inout CellGrid, frame: PaneFrame, session: Session, hasSign: Bool = true,
+    on grid: inout CellGrid, frame: PaneFrame, session: Session, hasSign: Bool = true, selects: Bool = true,
     _ draw: (inout CellGrid, Int, Rect) -> Void
   ) {
     let (inside, shown) = (frame.inside, shownLines(frame, session))
@@ -103,7 +103,7 @@ extension ListPane {
       if marksHits, let text = session.markedText { grid.mark(in: rect, text.places) }
       guard line == min(list.selection, lineCount(session) - 1) else { continue }
       if hasSign { grid.write(session.theme.cursor, at: rect.origin, width: 1) }
-      grid.select(rect, frame: frame, theme: session.theme)
+      if selects { grid.select(rect, frame: frame, theme: session.theme) }
     }
   }
 }

@@ -19,10 +19,7 @@ extension TablePane {
       columns, frozen: frozen(session), offset: columnOffset, width: inside.columns - TableGeometry.signs)
     drawHeader(columns, slots, in: inside, on: &grid, session: session)
     if count(session) == 0 {
-      grid.writeWrapped(
-        emptyText(session),
-        in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1),
-        style: theme.style(.dim))
+      grid.writeWrapped(emptyText(session), in: rowsRect(frame), style: theme.style(.dim))
     }
     let rows = rowsRect(frame)
     for line in 0..<max(0, rows.rows) {
@@ -34,10 +31,7 @@ extension TablePane {
   }
 
   /// The rectangle of the rows, below the titles of the columns.
-  private func rowsRect(_ frame: PaneFrame) -> Rect {
-    let inside = frame.inside
-    return Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1)
-  }
+  private func rowsRect(_ frame: PaneFrame) -> Rect { frame.inside.split(top: 1).bottom }
 
   /// A step of the selection changes two rows and the footer; if it scrolls, the other rows are moved.
   func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool {
