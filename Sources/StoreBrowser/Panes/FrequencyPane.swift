@@ -53,12 +53,8 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
       "\(NumberFormat.count($0.values.count))\($0.isCut ? "+" : "") values · \($0.plan) · \(NumberFormat.count($0.rowsRead)) read"
     }
     let footer = [found].compactMap(\.self) + scope(session)
-    guard
-      grid.begin(
-        frame, title: request.map { "\($0.source.datastore) by \(DocumentPath.title(of: $0.path))" } ?? "Frequency",
-        footer: footer.joined(separator: " \(theme.dot) "), problem: reading.problem,
-        note: reply == nil ? reading.note : nil, theme: theme), let answer = reply
-    else { return }
+    let title = request.map { "\($0.source.datastore) by \(DocumentPath.title(of: $0.path))" } ?? "Frequency"
+    guard let answer = begin(on: &grid, frame, title: title, footer: footer, note: nil, session) else { return }
     let inside = frame.inside
     var summary = "nulls \(NumberFormat.count(answer.nulls))"
     if let numbers = answer.summary, let least = numbers.least, let greatest = numbers.greatest {

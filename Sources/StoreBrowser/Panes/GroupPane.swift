@@ -105,14 +105,9 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     let theme = session.theme
     let found = reply.map { [NumberFormat.counted($0.groups.count, "group"), $0.plan] } ?? []
     let footer = [figures].compactMap(\.self) + scope(session) + found
-    guard
-      grid.begin(
-        frame, title: request.map { "\($0.source.datastore) by \($0.keys[0].shortText)" } ?? "Groups",
-        footer: footer.joined(separator: " \(theme.dot) "),
-        problem: reading.problem,
-        note: reply == nil ? reading.note : reply?.groups.isEmpty == true ? "no record is shown" : nil,
-        theme: theme), let reply
-    else { return }
+    let heading = request.map { "\($0.source.datastore) by \($0.keys[0].shortText)" } ?? "Groups"
+    let note = reply?.groups.isEmpty == true ? "no record is shown" : nil
+    guard let reply = begin(on: &grid, frame, title: heading, footer: footer, note: note, session) else { return }
     let isSeparated = request.map { session.isSeparated($0.keys[0]) } ?? true
     let columns = layout(reply, shownLines(frame, session), width: frame.columns - 2, theme)
     grid.titles(

@@ -120,13 +120,9 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     let names = request.map { $0.keys.map(\.shortText).joined(separator: " × ") } ?? ""
     let size = "\(NumberFormat.count(rows.count)) × \(NumberFormat.count(columns.count)) values"
     let footer = reply.map { _ in [figures[figure]] + scope(session) + [size] } ?? []
-    guard
-      grid.begin(
-        frame, title: "\(request?.source.datastore ?? "Pivot") by \(names)",
-        footer: footer.joined(separator: " \(theme.dot) "), problem: reading.problem,
-        note: reply == nil ? reading.note : rows.isEmpty ? "no record is shown" : nil,
-        theme: theme)
-    else { return }
+    let title = "\(request?.source.datastore ?? "Pivot") by \(names)"
+    let note = rows.isEmpty ? "no record is shown" : nil
+    guard begin(on: &grid, frame, title: title, footer: footer, note: note, session) != nil else { return }
     let isSeparated = request?.keys.map(session.isSeparated) ?? [true, true]
     func text(_ value: Document, _ key: Int, in width: Int = .max) -> String {
       isSeparated[key] ? NumberFormat.exact(value, in: width) : ValueText(cell: value).visible.fitting(width)

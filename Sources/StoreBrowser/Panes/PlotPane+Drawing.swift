@@ -5,12 +5,7 @@ import StrataTerminal
 extension PlotPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    guard
-      grid.begin(
-        frame, title: title, footer: footer, problem: reading.problem,
-        note: reply == nil ? reading.note : nil, theme: theme),
-      let reply
-    else { return }
+    guard let reply = begin(on: &grid, frame, title: title, footer: [footer], note: nil, session) else { return }
     let inside = frame.inside
     if session.readsAsLines { return drawTable(reply, in: inside, on: &grid, theme: theme) }
     let form = session.dotForm

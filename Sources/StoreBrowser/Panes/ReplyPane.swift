@@ -90,6 +90,18 @@ extension ReplyPane {
     session.start(Self.question, request, label: label)
   }
 
+  /// Draws the border, and inside it why there is nothing else to draw. Returns the reply otherwise.
+  ///
+  /// - Parameter note: why the reply is empty; nil if it is not.
+  func begin(
+    on grid: inout CellGrid, _ frame: PaneFrame, title: String, footer: [String], note: String?, _ session: Session
+  ) -> Asked.Reply? {
+    let isBegun = grid.begin(
+      frame, title: title, footer: footer.joined(separator: " \(session.theme.dot) "), problem: reading.problem,
+      note: reply == nil ? reading.note : note, theme: session.theme)
+    return isBegun ? reply : nil
+  }
+
   mutating func answered(_ reply: any Sendable, in session: inout Session) { reading.take(reply) }
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {

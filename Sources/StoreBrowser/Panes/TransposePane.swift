@@ -107,14 +107,9 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
       (reply?.titles.count ?? 0) > 1
       ? "\(NumberFormat.counted(differing, "field")) of \(NumberFormat.count(reply?.lines.count ?? 0)) \(differing == 1 ? "differs" : "differ")"
       : ""
-    guard
-      grid.begin(
-        frame, title: "Side by side  \(request?.source.datastore ?? "")", footer: footer,
-        problem: reading.problem,
-        note: reply == nil ? reading.note : lines.isEmpty ? "no field\(showsDifferences ? " differs" : "")" : nil,
-        theme: theme),
-      let reply
-    else { return }
+    let title = "Side by side  \(request?.source.datastore ?? "")"
+    let note = lines.isEmpty ? "no field\(showsDifferences ? " differs" : "")" : nil
+    guard let reply = begin(on: &grid, frame, title: title, footer: [footer], note: note, session) else { return }
     let names = min(frame.columns / 3, lines.reduce(4) { max($0, SafeText.width($1.name)) })
     let slots = slots(reply, lines, width: frame.columns - names - 4)
     let left = 4 + names
