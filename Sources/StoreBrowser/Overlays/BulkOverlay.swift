@@ -16,7 +16,7 @@ struct BulkOverlay: ListPane, ReplyPane {
   init(request: BulkRequest) { asked = request }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    if request == nil { ask(asked, label: title, in: &session) }
+    if request == nil { reading.ask(asked, as: Self.question, label: title, in: &session) }
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {

@@ -26,7 +26,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
   mutating func show(_ request: DescribeRequest, in session: inout Session) {
     guard request != self.request || reading.isStopped || reading.problem != nil else { return }
     self = DescribePane()
-    ask(request, label: "describe \(request.source.datastore)", in: &session)
+    reading.ask(request, as: Self.question, label: "describe \(request.source.datastore)", in: &session)
   }
 
   func lineCount(_ session: Session) -> Int { reply?.fields.count ?? 0 }

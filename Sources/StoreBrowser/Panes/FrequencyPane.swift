@@ -16,7 +16,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
 
   mutating func show(_ request: FrequencyRequest, in session: inout Session) {
     self = FrequencyPane()
-    ask(request, label: "frequency of \(request.path)", in: &session)
+    reading.ask(request, as: Self.question, label: "frequency of \(request.path)", in: &session)
   }
 
   func headerRows(_ frame: PaneFrame) -> Int { 2 }

@@ -31,7 +31,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   mutating func show(_ request: GroupRequest, fields: [DocumentPath], in session: inout Session) {
     self = GroupPane()
     self.fields = fields
-    ask(request, label: "groups of \(request.keys[0])", in: &session)
+    reading.ask(request, as: Self.question, label: "groups of \(request.keys[0])", in: &session)
   }
 
   mutating func answered(_ answer: any Sendable, in session: inout Session) {

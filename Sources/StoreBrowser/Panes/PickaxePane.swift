@@ -18,7 +18,7 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
 
   mutating func show(_ request: PickaxeRequest, in session: inout Session) {
     self = PickaxePane()
-    ask(request, label: "search “\(request.text)” in the history", in: &session)
+    reading.ask(request, as: Self.question, label: "search “\(request.text)” in the history", in: &session)
   }
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {

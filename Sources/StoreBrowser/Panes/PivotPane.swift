@@ -35,7 +35,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
 
   mutating func show(_ request: GroupRequest, in session: inout Session) {
     self = PivotPane()
-    ask(request, label: "pivot of \(request.keys[0])", in: &session)
+    reading.ask(request, as: Self.question, label: "pivot of \(request.keys[0])", in: &session)
   }
 
   mutating func answered(_ answer: any Sendable, in session: inout Session) {

@@ -26,8 +26,6 @@ struct Reading<Asked: Question>: Sendable {
 
   var note: String { done > 0 ? "\(NumberFormat.count(done)) records read" : "reading…" }
 
-  init(request: Asked? = nil) { self.request = request }
-
   /// Takes a reply to the question that was asked last: a slot reports no earlier one. Leaves replies of other types, and any reply if
   /// nothing is asked any more.
   mutating func take(_ reply: any Sendable) {
@@ -84,11 +82,6 @@ extension Reading: Equatable where Asked: Equatable, Asked.Reply: Equatable {}
 extension ReplyPane {
   var request: Asked? { reading.request }
   var reply: Asked.Reply? { reading.reply }
-
-  mutating func ask(_ request: Asked, label: String, in session: inout Session) {
-    reading = Reading(request: request)
-    session.start(Self.question, request, label: label)
-  }
 
   /// Draws the border, and inside it why there is nothing else to draw. Returns the reply otherwise.
   ///

@@ -28,7 +28,8 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   mutating func show(_ request: TransposeRequest, differences: Bool, in session: inout Session) {
     self = TransposePane()
     showsDifferences = differences
-    ask(request, label: "reading \(NumberFormat.counted(request.columns.count, "record"))", in: &session)
+    let records = NumberFormat.counted(request.columns.count, "record")
+    reading.ask(request, as: Self.question, label: "reading \(records)", in: &session)
   }
 
   /// Records are read again for the shown commit; versions stay what they are.

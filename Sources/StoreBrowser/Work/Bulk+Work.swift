@@ -3,7 +3,7 @@ import StrataDocuments
 package import StrataModel
 
 /// Changes many records at once.
-package struct BulkRequest: Question {
+package struct BulkRequest: Question, Equatable {
   package var source: RowSource
   package var commit: CommitNumber
   package var which: GatherRequest.Which

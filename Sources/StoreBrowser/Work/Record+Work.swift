@@ -81,7 +81,7 @@ package struct GatherRequest: Question {
   package var staged: StagedChanges?
   package var stagedRevision = 0
 
-  package enum Which: Sendable {
+  package enum Which: Sendable, Equatable {
     case identifiers([StoredKey])
     /// Ranks in the index of the source.
     case ranks(RowRanks)
