@@ -126,16 +126,12 @@ extension PlotPane {
       }
     }
     let style = theme.style(.found)
-    for column in rect.left..<rect.right where grid[Point(column: column, row: middle.row)].text == " " {
-      if abs(column - middle.column) <= 3 {
-        grid[Point(column: column, row: middle.row)] = Cell(text: theme.isASCII ? "-" : "─", width: 1, style: style)
-      }
+    func draw(_ sign: String, at columns: Int, _ rows: Int) {
+      let point = Point(column: middle.column + columns, row: middle.row + rows)
+      if rect.contains(point), grid[point].text == " " { grid[point] = Cell(text: sign, width: 1, style: style) }
     }
-    for row in rect.top..<rect.bottom where grid[Point(column: middle.column, row: row)].text == " " {
-      if abs(row - middle.row) <= 1 {
-        grid[Point(column: middle.column, row: row)] = Cell(text: theme.isASCII ? "|" : "│", width: 1, style: style)
-      }
-    }
+    for step in -3...3 { draw(theme.isASCII ? "-" : "─", at: step, 0) }
+    for step in -1...1 { draw(theme.isASCII ? "|" : "│", at: 0, step) }
     grid[middle] = Cell(text: theme.isASCII ? "+" : "┼", width: 1, style: style.with(.reverse))
     if frame.isFocused { grid.cursor = middle }
   }

@@ -197,12 +197,7 @@ struct MigrationPane: PermanentPane {
       session.intend(.select(selected.place, field: selected.path), .focus(.record))
     case .editExternally:
       guard let selected = selected(session) else { return false }
-      session.start(
-        .gather,
-        GatherRequest(
-          commit: session.shown, source: RowSource(datastore: selected.place.datastore),
-          which: .identifiers([selected.place.identifier]), purpose: .mend(reason: selected.reason))
-      ) { $0.gathered($1) }
+      session.gather(.mend(reason: selected.reason), of: selected.place)
     default: return false
     }
     return true
