@@ -50,7 +50,6 @@ import Testing
     }
     #expect(grid.lines() == ["⢁⠉"])
     #expect(looks == [[0, 1], [1, DotChart.shades - 1]])
-    #expect(chart.largest == 10)
   }
 
   @Test("blocks have quarters, ASCII has marks for series and densities for one")

@@ -58,15 +58,8 @@ package struct DotChart: Sendable {
     }
   }
 
-  /// One cell of it: the sign, the series with most points, the shade from 0 to `shades` − 1.
-  struct Look: Equatable {
-    var text: String
-    var series: Int
-    var shade: Int
-    var count: Int
-  }
-
-  func look(atColumn cell: Int, row: Int, largest: Int) -> Look? {
+  /// The dots of a cell that have points, as bits, and how many points each series has there.
+  private func cell(column cell: Int, row: Int) -> (bits: UInt32, totals: [Int]) {
     var bits: UInt32 = 0
     var totals = Array(repeating: 0, count: counts.count)
     for down in 0..<form.dotsDown {
@@ -81,38 +74,33 @@ package struct DotChart: Sendable {
         }
       }
     }
-    let total = totals.reduce(0, +)
-    guard total > 0, let most = totals.max(), let series = totals.firstIndex(of: most) else { return nil }
-    let shade = Self.shade(total, largest: largest)
-    let text =
-      switch form {
-      case .braille: BrailleCell.text(bits)
-      case .block: Self.quarters[Int(bits)]
-      case .ascii: counts.count > 1 ? Self.marks[series % Self.marks.count] : Self.densities[shade]
+    return (bits, totals)
+  }
+
+  /// Calls `body` with the sign of each cell that has points, the series with most of them there, and their shade.
+  fileprivate func forEachCell(_ body: (_ column: Int, _ row: Int, String, _ series: Int, _ shade: Int) -> Void) {
+    let across = (columns + form.dotsAcross - 1) / form.dotsAcross
+    let down = (rows + form.dotsDown - 1) / form.dotsDown
+    let cells = (0..<down).map { row in (0..<across).map { cell(column: $0, row: row) } }
+    let largest = cells.joined().map { $0.totals.reduce(0, +) }.max() ?? 0
+    for (row, line) in cells.enumerated() {
+      for (column, cell) in line.enumerated() {
+        guard let most = cell.totals.max(), most > 0, let series = cell.totals.firstIndex(of: most) else { continue }
+        let shade = Self.shade(cell.totals.reduce(0, +), largest: largest)
+        let text =
+          switch form {
+          case .braille: BrailleCell.text(cell.bits)
+          case .block: Self.quarters[Int(cell.bits)]
+          case .ascii: counts.count > 1 ? Self.mark(series) : Self.densities[shade]
+          }
+        body(column, row, text, series, shade)
       }
-    return Look(text: text, series: series, shade: shade, count: total)
+    }
   }
 
   private static func shade(_ count: Int, largest: Int) -> Int {
     guard largest > 1, count > 1 else { return 0 }
     return min(shades - 1, Int(log(Double(count)) / log(Double(largest)) * Double(shades)))
-  }
-
-  /// The points in the fullest cell.
-  package var largest: Int {
-    var largest = 0
-    for row in stride(from: 0, to: rows, by: form.dotsDown) {
-      for column in stride(from: 0, to: columns, by: form.dotsAcross) {
-        var sum = 0
-        for down in 0..<form.dotsDown where row + down < rows {
-          for across in 0..<form.dotsAcross where column + across < columns {
-            for series in counts.indices { sum += Int(counts[series][(row + down) * columns + column + across]) }
-          }
-        }
-        largest = max(largest, sum)
-      }
-    }
-    return largest
   }
 
   /// The mark of a series, in ASCII and in legends.
@@ -127,13 +115,9 @@ package struct DotChart: Sendable {
 extension CellGrid {
   /// Draws a picture made of dots; empty cells stay as they are.
   package mutating func draw(_ chart: DotChart, in rect: Rect, style: (_ series: Int, _ shade: Int) -> Style) {
-    let largest = chart.largest
-    for row in 0..<rect.rows {
-      for column in 0..<rect.columns {
-        guard let look = chart.look(atColumn: column, row: row, largest: largest) else { continue }
-        self[rect.at(column, row)] = Cell(
-          text: look.text, width: 1, style: style(look.series, look.shade))
-      }
+    chart.forEachCell { column, row, text, series, shade in
+      guard column < rect.columns, row < rect.rows else { return }
+      self[rect.at(column, row)] = Cell(text: text, width: 1, style: style(series, shade))
     }
   }
 }
