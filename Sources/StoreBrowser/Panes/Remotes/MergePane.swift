@@ -332,12 +332,10 @@ struct MergePane: ListPane, PermanentPane {
       return session.intend(.ask(.commitMerge))
     }
     isCommitting = true
-    session.start(
-      .mergeCommit,
-      MergeCommitRequest(
-        merge: DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts),
-        name: name.trimmed.isEmpty ? "Merge" : name.trimmed),
-      label: "merge")
+    let merge = DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts)
+    let named = name.trimmed.isEmpty ? "Merge" : name.trimmed
+    let work = Inquiry { context throws(ModelError) in try merge.commit(named: named, in: context) }
+    session.start(.mergeCommit, work, label: "merge")
   }
 }
 

@@ -240,19 +240,13 @@ struct DecidedMerge: Sendable {
     }
     return plan
   }
-}
 
-/// Commits a merge with the user's decisions. The plan is made again, because the head may have moved.
-struct MergeCommitRequest: Question {
-  var merge: DecidedMerge
-  var name: String
-
-  /// Returns a sentence about what was done.
-  func reply(in context: WorkContext) throws(ModelError) -> String {
+  /// Commits the merge. The plan is made again, because the head may have moved. Returns a sentence about what was done.
+  func commit(named name: String, in context: WorkContext) throws(ModelError) -> String {
     try context.exchanging { exchange in
       for _ in 0..<8 {
         try context.goOn()
-        let plan = try merge.plan(by: exchange)
+        let plan = try plan(by: exchange)
         guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
         if let head = try exchange.commit(plan, named: name, options: EditOptions(progress: context.goingOn)) {
           return Self.sentence(on: plan, committedAs: head)
