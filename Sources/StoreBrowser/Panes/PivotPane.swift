@@ -30,7 +30,8 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   private var cells: [[Int]: RecordGroup] = [:]
   private var figures: [String] = []
   private(set) var figure = 0
-  private(set) var column = 0
+  /// After that of the lines.
+  var cursorColumn = 1 { didSet { cursorColumn = max(1, cursorColumn) } }
   var list = ListWindow()
 
   mutating func show(_ request: GroupRequest, in session: inout Session) {
@@ -41,7 +42,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   mutating func answered(_ answer: any Sendable, in session: inout Session) {
     let title = columns.dropFirst(column).first
     keepingSelection(session) { $0.take(answer) }
-    column = title.flatMap { columns.firstIndex(of: $0) } ?? 0
+    cursorColumn = 1 + (title.flatMap { columns.firstIndex(of: $0) } ?? 0)
   }
 
   private mutating func take(_ answer: any Sendable) {
@@ -63,10 +64,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     return (sorted.map(\.value), Dictionary(uniqueKeysWithValues: sorted.enumerated().map { ($1.key, $0) }))
   }
 
-  var cursorColumn: Int {
-    get { column + 1 }
-    set { column = max(0, newValue - 1) }
-  }
+  var column: Int { cursorColumn - 1 }
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { rows.count }
@@ -100,7 +98,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let request, reply != nil else { return false }
     switch command {
-    case .left, .right: column = max(0, min(columns.count - 1, column + (command == .left ? -1 : 1)))
+    case .left, .right: cursorColumn = min(columns.count, cursorColumn + (command == .left ? -1 : 1))
     case .pivot where argument == nil && figures.count < 2:
       session.warn("figures are of a third field: :pivot ROWS COLUMNS FIELD")
     case .pivot where argument == nil: figure = (figure + 1) % figures.count

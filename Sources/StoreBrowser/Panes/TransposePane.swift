@@ -22,7 +22,8 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
 
   var reading = Reading<TransposeRequest>()
   private(set) var showsDifferences = false
-  private var column = 0
+  /// After that of the names.
+  var cursorColumn = 1 { didSet { cursorColumn = max(1, cursorColumn) } }
   var list = ListWindow()
 
   mutating func show(_ request: TransposeRequest, differences: Bool, in session: inout Session) {
@@ -43,10 +44,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     reply.map { showsDifferences ? $0.lines.filter(\.differs) : $0.lines } ?? []
   }
 
-  var cursorColumn: Int {
-    get { column + 1 }
-    set { column = max(0, newValue - 1) }
-  }
+  private var column: Int { cursorColumn - 1 }
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { lines.count }
@@ -81,8 +79,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let request else { return false }
     switch command {
-    case .left, .right:
-      column = max(0, min(request.columns.count - 1, column + (command == .left ? -1 : 1)))
+    case .left, .right: cursorColumn = min(request.columns.count, cursorColumn + (command == .left ? -1 : 1))
     case .transpose:
       let path = selected?.path
       showsDifferences.toggle()
