@@ -121,7 +121,7 @@ struct ImportTests {
       driver.press("Enter")
       let work = try #require(driver.browser.session.running[.importFile])
       try driver.play(":import \(file)")
-      driver.releaseFirst { $0.slot == SurveyRequest.slot }
+      driver.releaseFirst { $0.slot == .survey }
       driver.press("j Enter")
       driver.releaseFirst { $0.slot == .importPreview }
       #expect(driver.shows("2 new"), "\(driver.screen)")

@@ -117,8 +117,9 @@ struct RuntimeTests {
       stacks.with { $0.note(address, of: thread) }
       wake.signal()
     }
+    let outline = Inquiry { context throws(ModelError) in try context.outline(at: context.store.head.commit) }
     for serial in 1...2_000 {
-      runtime.run(.start(WorkID(slot: .outline, serial: serial), OutlineRequest(commit: store.head.commit)))
+      runtime.run(.start(WorkID(slot: .outline, serial: serial), outline))
       while runtime.drainMessages().isEmpty { wake.wait() }
     }
     runtime.stop()

@@ -154,7 +154,8 @@ extension Browser {
   mutating func updateHead(to: CommitNumber, newCommits: Int = 1) -> Bool {
     session.head = to
     if let file = session.configuration.documentFile {
-      session.start(KeepCommitsRequest.slot, KeepCommitsRequest(file: file))
+      let keep = Inquiry { context throws(ModelError) in try context.keepCommits(of: file) }
+      session.start(WorkSlot(name: "kept-commits", isKept: true), keep)
     }
     guard session.isFollowing, session.asOf == nil else {
       session.unseen += newCommits

@@ -74,8 +74,10 @@ extension Browser {
       return session.warn("how many commits is a number from 1 to a million, not “\(text)”")
     }
     if sign > 0, session.asOf == nil { return session.warn("this is the newest commit") }
-    let request = StepRequest(commit: session.shown, lines: sign * count, head: session.head)
-    session.start(.resolve, request) { $0.travel(to: $1) }
+    let step = Inquiry { [shown = session.shown, head = session.head] context throws(ModelError) in
+      try context.commit(sign * count, from: shown, head: head)
+    }
+    session.start(.resolve, step) { $0.travel(to: $1) }
   }
 
   mutating func differ(_ argument: String?) {
@@ -231,9 +233,10 @@ extension Browser {
 
   /// Follows a value that is the identifier of a datastore: of the one that it is known to lead to, or of any that has it.
   mutating func follow(_ value: Document, field: String, to target: String?) {
-    let request = FollowRequest(
-      value: value, field: field, origin: session.datastore, target: target, commit: session.shown)
-    session.start(.identify, request) { browser, place in
+    let place = Inquiry { [origin = session.datastore, shown = session.shown] context throws(ModelError) in
+      try context.place(of: value, field: field, origin: origin, target: target, at: shown)
+    }
+    session.start(.identify, place) { browser, place in
       if let place { return browser.show(place) }
       browser.present(TextOverlay(title: field.isEmpty ? "Value" : field, value: value))
     }

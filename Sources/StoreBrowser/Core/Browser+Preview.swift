@@ -12,11 +12,6 @@ struct FilterPreview: Sendable {
   var plan: ExplainRequest.Reply?
 }
 
-/// Waits until the user stops typing. The next key cancels it, so that each key sends no more than the typed line.
-struct TypingPause: Question {
-  func reply(in context: WorkContext) throws(ModelError) { try context.pause() }
-}
-
 extension WorkSlot {
   static let typing = WorkSlot(name: "typing", isSlow: true)
   static let typedPlan = WorkSlot(name: "typed-plan")
@@ -53,8 +48,11 @@ extension Browser {
     awaitPause()
   }
 
+  /// Waits until the user stops typing. The next key cancels it, so that each key sends no more than the typed line.
   private mutating func awaitPause() {
-    session.start(.typing, TypingPause()) { browser, _ in browser.showTyped() }
+    session.start(.typing, Inquiry { context throws(ModelError) in try context.pause() }) { browser, _ in
+      browser.showTyped()
+    }
   }
 
   /// Shows the rows of the typed filter, after the pause.

@@ -27,7 +27,7 @@ struct QueryRequest: Question {
     let names = RecordQuery(filter: filter, sort: try source.sort.paths + others.map { ($0, false) })
     var unknown = purpose == .edit ? [] : try names.unknownNames(in: datastore).filter { !source.derives([$0.path]) }
     for join in source.joined where query.texts(.join).contains(join.text) && purpose == .apply {
-      unknown += try JoinRequest(join: join, commit: commit).reply(in: context).map { [$0] } ?? []
+      unknown += try context.unknownName(in: join, at: commit).map { [$0] } ?? []
     }
     return Reply(
       plan: plan.joined(separator: " · "),

@@ -152,9 +152,10 @@ struct Session: Sendable {
 
   func isRunning(_ slot: WorkSlot) -> Bool { running[slot] != nil }
 
-  /// Reads what the shown commit has.
+  /// Reads what the shown commit has, and the state of the store.
   mutating func readOutline() {
-    start(.outline, OutlineRequest(commit: shown)) { $0.show($1.outline, $1.status) }
+    let outline = Inquiry { [shown] context throws(ModelError) in (try context.outline(at: shown), context.status) }
+    start(.outline, outline) { $0.show($1.0, $1.1) }
   }
 
   /// Why work that is shown in the cockpit cannot be started: work of the same kind runs, and is not cancelled without asking.

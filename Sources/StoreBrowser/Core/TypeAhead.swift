@@ -18,7 +18,7 @@ extension Browser {
   private static let unawaited: Set<WorkSlot> = [
     .refresh, .settings, .staging, .histogram, .distinct, .warmUp, .rewrite, .remotes, .verify, .export, .importFile,
     .typing, .typedPlan, CommitStripRequest.slot, StepChangesRequest.slot, PlotPointRequest.slot, NewestRequest.slot,
-    SmallHistogram.slot, ProofRequest.slot,
+    SmallHistogram.slot, .proof,
   ]
 
   /// Handles one event: at once if the screen is complete, otherwise after the awaited replies. Esc and ^c do not wait, and discard the

@@ -6,7 +6,7 @@ import StrataTerminal
 /// the cockpit shows its progress.
 struct ImportOverlay: ListPane {
   static let entry = PaneEntry(
-    id: "import", name: "Import", work: [SurveyRequest.slot, .importPreview],
+    id: "import", name: "Import", work: [.survey, .importPreview],
     footer: [.open, .down, .mark, .right, .escape],
     commands: [
       CommandTable.row(
@@ -80,9 +80,15 @@ struct ImportOverlay: ListPane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(
-      SurveyRequest.slot, SurveyRequest(file: file, datastore: datastore, encoding: encoding),
-      label: "reading \(file)")
+    let survey = Inquiry { [file, datastore, encoding] context throws(ModelError) in
+      try FileSurvey(
+        path: context.files.expanding(file), datastore: datastore, in: context.store as? EngineStore, encoding: encoding
+      ) { count in
+        context.report(Progress(done: count, total: nil))
+        return !context.cancellation.isCancelled
+      }
+    }
+    session.start(.survey, survey, label: "reading \(file)")
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {

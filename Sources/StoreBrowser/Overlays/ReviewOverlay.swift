@@ -5,7 +5,7 @@ import StrataTerminal
 /// The changes to be written, with their checks: letters are commands, Enter asks for the name, a second Enter commits.
 struct ReviewOverlay: ListPane {
   static let entry = PaneEntry(
-    id: .review, name: "Review", work: [.review, .commit, StepBackRequest.slot, DropLetterRequest.slot],
+    id: .review, name: "Review", work: [.review, .commit, StepBackRequest.slot, .dropLetter],
     footer: [
       .open, .down, .leaveOut, .takeMine, .takeTheirs, .takeBase, .markStale, .stepBack, .listChanges, .help, .escape,
     ],
@@ -318,8 +318,8 @@ extension ReviewOverlay {
 
   private func leaveOut(in session: inout Session) {
     if let letter {
-      let request = DropLetterRequest(letter: letter)
-      return session.start(DropLetterRequest.slot, request, label: "delete the letter") { browser, _ in
+      let drop = Inquiry { context throws(ModelError) in try context.ownStore().dropLetter(letter.name) }
+      return session.start(.dropLetter, drop, label: "delete the letter") { browser, _ in
         browser.endReview("the letter “\(letter.action)” is deleted")
       }
     }

@@ -4,7 +4,8 @@ import StrataTerminal
 
 /// The typed editor of a field. Invalid input stays and is explained; a suggestion is offered, never applied.
 struct ValueEditor: Pane {
-  static let entry = PaneEntry(id: "editor", name: "Editor", work: [HolderRequest.slot], footer: [.open, .escape])
+  private static let holderSlot = WorkSlot(name: "holder")
+  static let entry = PaneEntry(id: "editor", name: "Editor", work: [holderSlot], footer: [.open, .escape])
 
   let place: RecordPlace
   /// The stored content when the editor was opened: the edit is based on it, even if the record changes meanwhile.
@@ -148,18 +149,20 @@ struct ValueEditor: Pane {
   private mutating func changed(in session: inout Session) {
     session.drafts[fieldPlace] = field.text != first ? field.text : isDraft ? first : nil
     (suggestion, problem, holder) = (nil, nil, nil)
-    session.cancel(HolderRequest.slot)
+    session.cancel(Self.holderSlot)
     switch typed {
     case .failure(let failure): problem = failure.reason
     case .success(let value):
       guard !uniqueIndexes.isEmpty, value != old, value != .null else { return }
-      let request = HolderRequest(place: place, indexes: uniqueIndexes, value: value, commit: session.shown)
-      session.start(HolderRequest.slot, request)
+      let holders = Inquiry { [place, uniqueIndexes, shown = session.shown] context throws(ModelError) in
+        try context.holders(of: value, in: uniqueIndexes, besides: place, at: shown)
+      }
+      session.start(Self.holderSlot, holders)
     }
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    guard let holders = reply as? HolderRequest.Reply else { return }
+    guard let holders = reply as? [StoredKey] else { return }
     // A record that has a staged change may not have the value any more.
     holder = holders.first {
       session.staged.edits[RecordPlace(datastore: place.datastore, identifier: $0)] == nil

@@ -1,28 +1,22 @@
 import StrataDocuments
 import StrataModel
 
-/// Asks for the record that a value refers to: of the datastore that it is known to lead to, or else of another one that has this
-/// identifier, rather of that whose name is like the field's.
-struct FollowRequest: Question {
-  var value: Document
-  var field: String
-  var origin: String?
-  /// The datastore that the field is known to lead to.
-  var target: String?
-  var commit: CommitNumber
-
-  /// Returns nil for a value that leads nowhere.
-  func reply(in context: WorkContext) throws(ModelError) -> RecordPlace? {
+extension WorkContext {
+  /// Returns the record that a value refers to: of the datastore that its field is known to lead to, or else of another one than its
+  /// origin that has this identifier, rather of that whose name is like the field's. Returns nil for a value that leads nowhere.
+  func place(
+    of value: Document, field: String, origin: String?, target: String?, at commit: CommitNumber
+  ) throws(ModelError) -> RecordPlace? {
     if let target {
-      let datastore = try context.datastore(target, at: commit)
+      let datastore = try datastore(target, at: commit)
       guard let identifier = datastore.identifier(namedBy: value), try datastore.record(identifier) != nil else {
         throw .refused(reason: "\(target) has no record \(ValueText(literal: value).text): the reference dangles")
       }
       return RecordPlace(datastore: target, identifier: identifier)
     }
     var candidates: [RecordPlace] = []
-    for datastore in try context.view(commit).datastores where datastore.descriptor.key != origin {
-      try context.goOn()
+    for datastore in try view(commit).datastores where datastore.descriptor.key != origin {
+      try goOn()
       guard let identifier = datastore.identifier(namedBy: value), (try? datastore.record(identifier)) != nil,
         try datastore.record(identifier) != nil
       else { continue }

@@ -1,23 +1,5 @@
 import StrataModel
 
-/// Reads the contents of a file to be imported.
-struct SurveyRequest: Question, Hashable {
-  static let slot = WorkSlot(name: "survey", isLong: true)
-  var file: String
-  var datastore: String
-  var encoding: TextEncoding?
-
-  func reply(in context: WorkContext) throws(ModelError) -> FileSurvey {
-    let path = context.files.expanding(file)
-    return try FileSurvey(
-      path: path, datastore: datastore, in: context.store as? EngineStore, encoding: encoding
-    ) { count in
-      context.report(Progress(done: count, total: nil))
-      return !context.cancellation.isCancelled
-    }
-  }
-}
-
 /// Imports a file, or with a dry plan only counts the changes.
 struct ImportRequest: Question, Hashable {
   var file: String
@@ -49,6 +31,7 @@ struct ImportReply: WordedReply {
 }
 
 extension WorkSlot {
+  static let survey = WorkSlot(name: "survey", isLong: true)
   static let importPreview = WorkSlot(name: "import-preview", isLong: true)
   static let importFile = WorkSlot(name: "import", isLong: true, isInCockpit: true)
 }

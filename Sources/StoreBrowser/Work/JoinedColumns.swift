@@ -149,16 +149,11 @@ final class DerivedFields {
   }
 }
 
-/// Checks that the records of a target have the fields of a join.
-struct JoinRequest: Question {
-  static let slot = WorkSlot(name: "join")
-  var join: Join
-  var commit: CommitNumber
-
-  func reply(in context: WorkContext) throws(ModelError) -> UnknownName? {
+extension WorkContext {
+  /// Returns a field of a join that no record of its target has.
+  func unknownName(in join: Join, at commit: CommitNumber) throws(ModelError) -> UnknownName? {
     let query = RecordQuery(sort: join.fields.map { ($0, false) })
-    let target = try context.datastore(join.target, at: commit)
-    return try query.unknownNames(in: target).first
+    return try query.unknownNames(in: datastore(join.target, at: commit)).first
   }
 }
 
@@ -179,8 +174,10 @@ extension Browser {
     }
     do throws(ModelError) {
       let join = try Join(parsing: text, of: descriptor, session.naming)
-      let request = JoinRequest(join: join, commit: session.shown)
-      session.start(JoinRequest.slot, request) { $0.add(join, to: source, unknown: $1) }
+      let check = Inquiry { [shown = session.shown] context throws(ModelError) in
+        try context.unknownName(in: join, at: shown)
+      }
+      session.start(WorkSlot(name: "join"), check) { $0.add(join, to: source, unknown: $1) }
     } catch { session.complain(error) }
   }
 

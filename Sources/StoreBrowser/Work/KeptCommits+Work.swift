@@ -1,13 +1,10 @@
 package import StrataModel
 import StrataFoundation
 
-/// Keeps the commits of a store in memory on the disk, like staged changes, until its file is closed: a hang-up or a crash loses neither.
-struct KeepCommitsRequest: Question {
-  static let slot = WorkSlot(name: "kept-commits", isKept: true)
-  var file: DocumentFile
-
-  func reply(in context: WorkContext) throws(ModelError) -> Bool {
-    guard let store = context.store as? EngineStore, let opened = file.report.commit else { return false }
+extension WorkContext {
+  /// Keeps the commits of a store in memory on the disk, like staged changes, until its file is closed: a hang-up or a crash loses neither.
+  func keepCommits(of file: DocumentFile) throws(ModelError) {
+    guard let store = store as? EngineStore, let opened = file.report.commit else { return }
     var steps: [StagedStep] = []
     for number in opened.rawValue..<store.head.commit.rawValue {
       let commit = CommitNumber(number + 1)
@@ -16,8 +13,7 @@ struct KeepCommitsRequest: Question {
       while case let part = try reader.next(512), !part.isEmpty { edits += part.map(\.edit) }
       if !edits.isEmpty { steps.append(StagedStep(title: try store.commit(commit).action, edits: edits)) }
     }
-    try context.files.keepCommits(steps)
-    return true
+    try files.keepCommits(steps)
   }
 }
 

@@ -1,11 +1,7 @@
 import StrataModel
 
-/// Deletes a letter of the inbox.
-struct DropLetterRequest: Question, Hashable {
-  static let slot = WorkSlot(name: "drop-letter", isKept: true)
-  var letter: LetterNotice
-
-  func reply(in context: WorkContext) throws(ModelError) { try context.ownStore().dropLetter(letter.name) }
+extension WorkSlot {
+  static let dropLetter = WorkSlot(name: "drop-letter", isKept: true)
 }
 
 extension WorkContext {
@@ -41,7 +37,7 @@ extension WorkContext {
         ? "a letter of its sender that was sent before it is missing" : "another process has applied it")
   }
 
-  fileprivate func ownStore() throws(ModelError) -> EngineStore {
+  func ownStore() throws(ModelError) -> EngineStore {
     guard let store = store as? EngineStore else { throw .readOnly(reason: "this kind of store has no inbox") }
     return store
   }

@@ -37,27 +37,24 @@ struct OrderRequest: Question, Hashable {
   }
 }
 
-/// Proves from which fields the indexes of a datastore are made, so that filters and orders use them.
-struct ProofRequest: Question {
-  static let slot = WorkSlot(name: "proof", isSlow: true, isPrefetch: true)
-  var datastore: String
-  var commit: CommitNumber
-
-  func reply(in context: WorkContext) throws(ModelError) {
-    try context.datastore(datastore, at: commit).proveRules(context.goingOn)
-  }
+extension WorkSlot {
+  static let proof = WorkSlot(name: "proof", isSlow: true, isPrefetch: true)
 }
 
 extension Browser {
   /// The number of records that are read unasked for a proof.
   private static let provenUnasked = 100_000
 
-  /// Proves the indexes of the open datastore in the background, unless their rules are declared or it is large.
+  /// Proves in the background from which fields the indexes of the open datastore are made, so that filters and orders use them: unless
+  /// their rules are declared or it is large.
   mutating func proveIndexes() {
     guard let current = session.current, current.count <= Self.provenUnasked,
       current.indexes.contains(where: { $0.descriptor.mayBeMade(from: nil) })
     else { return }
-    session.start(ProofRequest.slot, ProofRequest(datastore: current.key, commit: session.shown))
+    let proof = Inquiry { [shown = session.shown] context throws(ModelError) in
+      try context.datastore(current.key, at: shown).proveRules(context.goingOn)
+    }
+    session.start(.proof, proof)
   }
 }
 

@@ -1,19 +1,5 @@
 package import StrataModel
 
-/// The contents of a commit, and the state of the store.
-struct OutlineRequest: Question {
-  var commit: CommitNumber
-
-  struct Reply: Sendable {
-    var outline: Outline
-    var status: StoreStatus
-  }
-
-  func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    Reply(outline: try context.outline(at: commit), status: context.status)
-  }
-}
-
 /// Looks for other processes' commits.
 struct RefreshRequest: Question {
   var known: CommitNumber
@@ -55,35 +41,6 @@ struct ResolveRequest: Question {
   func reply(in context: WorkContext) throws(ModelError) -> CommitNumber { try context.store.resolve(name) }
 }
 
-/// Finds the commit that is some rows of the history newer (positive) or older.
-struct StepRequest: Question {
-  var commit: CommitNumber
-  var lines: Int
-  var head: CommitNumber
-
-  func reply(in context: WorkContext) throws(ModelError) -> CommitNumber {
-    if lines < 0 {
-      let older = try context.store.commits(from: commit, limit: 1 - lines, folded: true)
-      // If `commit` itself is folded, the first commit returned is already older.
-      if let first = older.first, first.number != commit { return first.number }
-      guard let last = older.last, last.number != commit else {
-        throw .noSuchCommit("\(commit)", reason: "there is none before it")
-      }
-      return last.number
-    }
-    // Commits know only their parents, so the nearest of the newer ones are collected.
-    var nearest: [CommitNumber] = []
-    var open = [head]
-    while !open.isEmpty {
-      try context.goOn()
-      let page = try context.store.commitPage(from: open, limit: 200, folded: true)
-      nearest = Array((nearest + page.commits.map(\.number).filter { $0 > commit }).suffix(lines))
-      open = page.next.filter { $0 > commit }
-    }
-    return nearest.first ?? head
-  }
-}
-
 /// The result of a look for other processes' commits.
 package struct RefreshAnswer: Sendable {
   package var head: CommitNumber
@@ -95,6 +52,29 @@ package struct RefreshAnswer: Sendable {
 }
 
 extension WorkContext {
+  /// Finds the commit that is some rows of the history newer (positive) or older.
+  func commit(_ lines: Int, from commit: CommitNumber, head: CommitNumber) throws(ModelError) -> CommitNumber {
+    if lines < 0 {
+      let older = try store.commits(from: commit, limit: 1 - lines, folded: true)
+      // If `commit` itself is folded, the first commit returned is already older.
+      if let first = older.first, first.number != commit { return first.number }
+      guard let last = older.last, last.number != commit else {
+        throw .noSuchCommit("\(commit)", reason: "there is none before it")
+      }
+      return last.number
+    }
+    // Commits know only their parents, so the nearest of the newer ones are collected.
+    var nearest: [CommitNumber] = []
+    var open = [head]
+    while !open.isEmpty {
+      try goOn()
+      let page = try store.commitPage(from: open, limit: 200, folded: true)
+      nearest = Array((nearest + page.commits.map(\.number).filter { $0 > commit }).suffix(lines))
+      open = page.next.filter { $0 > commit }
+    }
+    return nearest.first ?? head
+  }
+
   func outline(at number: CommitNumber) throws(ModelError) -> Outline {
     let view = try view(number)
     var datastores: [Outline.Datastore] = []

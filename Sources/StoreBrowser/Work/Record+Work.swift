@@ -48,27 +48,6 @@ struct TakenRequest: Question {
   }
 }
 
-/// Looks for other records that have a value in indexes that are to have one record for each.
-struct HolderRequest: Question {
-  static let slot = WorkSlot(name: "holder")
-  var place: RecordPlace
-  var indexes: [String]
-  var value: Document
-  var commit: CommitNumber
-
-  func reply(in context: WorkContext) throws(ModelError) -> [StoredKey] {
-    let datastore = try context.datastore(place.datastore, at: commit)
-    var holders: [StoredKey] = []
-    for name in indexes {
-      let index = try datastore.index(name)
-      guard value != .null, let key = index.descriptor.encoding.keyValue(of: value) else { continue }
-      let ranks = try WorkContext.bounds(of: KeyInterval(lower: .including(key), upper: .including(key)), in: index)
-      holders += try index.entries(at: ranks.prefix(16)).map(\.identifier)
-    }
-    return holders.filter { $0 != place.identifier }
-  }
-}
-
 /// Reads the records for a command: marked ones, or rows of the table.
 package struct GatherRequest: Question {
   package var commit: CommitNumber
@@ -127,6 +106,21 @@ package struct GatherAnswer: Sendable {
 }
 
 extension WorkContext {
+  /// Returns other records that have a value in indexes that are to have one record for each.
+  func holders(
+    of value: Document, in indexes: [String], besides place: RecordPlace, at commit: CommitNumber
+  ) throws(ModelError) -> [StoredKey] {
+    let datastore = try datastore(place.datastore, at: commit)
+    var holders: [StoredKey] = []
+    for name in indexes {
+      let index = try datastore.index(name)
+      guard let key = index.descriptor.encoding.keyValue(of: value) else { continue }
+      let ranks = try Self.bounds(of: KeyInterval(lower: .including(key), upper: .including(key)), in: index)
+      holders += try index.entries(at: ranks.prefix(16)).map(\.identifier)
+    }
+    return holders.filter { $0 != place.identifier }
+  }
+
   func identifiers(
     _ which: GatherRequest.Which, of source: RowSource, at commit: CommitNumber
   ) throws(ModelError) -> [StoredKey] {
