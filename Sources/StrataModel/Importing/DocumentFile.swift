@@ -41,7 +41,7 @@ package struct DocumentFile: Sendable {
   ///   - progress: receives the number of documents read; the total is 0 while types are learnt.
   package static func open(
     _ path: String, identifier: String? = nil, encoding: TextEncoding? = nil, isEditable: Bool = true,
-    program: String = "strata", author: String = "", progress: WorkProgress? = nil
+    author: String = "", progress: WorkProgress? = nil
   ) throws(ModelError) -> (store: EngineStore, file: DocumentFile) {
     let digest = try FileBytes.digest(of: path)
     var source = try TableSource(path: path, encoding: encoding)
@@ -54,7 +54,7 @@ package struct DocumentFile: Sendable {
     let found = named ?? choice.path ?? key
     let isNumbered = isEditable || found == nil
     let rowNumber = isNumbered ? DocumentPath([.member(choice.rowName)]) : nil
-    let store = EngineStore.memory(path: path, program: program, author: author)
+    let store = EngineStore.memory(path: path, program: "strata", author: author)
     // Rows to come are known by their numbers.
     let plan = ImportPlan(datastore: datastore, identifier: rowNumber ?? found ?? .root, later: [1])
     var rows = NumberedRows(source: source, rowName: isNumbered ? choice.rowName : nil, key: key)

@@ -79,9 +79,9 @@ package struct WorkAccount: Sendable, Hashable {
     tellStep()
   }
 
-  package mutating func fail(_ failure: Activity.Failure, first limit: Int = 100) {
+  package mutating func fail(_ failure: Activity.Failure) {
     activity.failureCount = (activity.failureCount ?? 0) + 1
-    if (activity.failures ?? []).count < limit { activity.failures = (activity.failures ?? []) + [failure] }
+    if (activity.failures ?? []).count < 100 { activity.failures = (activity.failures ?? []) + [failure] }
   }
 
   package mutating func update(_ figures: WorkFigures) { activity.figures = figures }
