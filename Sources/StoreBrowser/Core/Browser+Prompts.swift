@@ -188,9 +188,7 @@ extension Browser {
   mutating func remember(_ text: String, in list: WritableKeyPath<Remembered, [String]>) {
     session.remember { $0[keyPath: list] = $0[keyPath: list].filter { $0 != text }.suffix(99) + [text] }
   }
-}
 
-extension Browser {
   /// Whether a text is `= A ..< B` or just `A ..< B`.
   static func isRange(_ text: String) -> Bool {
     let text = text.trimmed

@@ -6,9 +6,7 @@ struct Intent: Sendable {
   let fulfil: @Sendable (inout Browser) -> Void
 
   init(_ fulfil: @escaping @Sendable (inout Browser) -> Void) { self.fulfil = fulfil }
-}
 
-extension Intent {
   static func openDatastore(_ key: String, index: String?) -> Self { Self { $0.openDatastore(key, index: index) } }
   static func order(by index: String?) -> Self { changingRows { $0.order(by: index) } }
   static func setRange(_ range: KeyInterval?) -> Self { changingRows { $0.setRange(range) } }

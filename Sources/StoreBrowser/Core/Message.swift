@@ -106,9 +106,7 @@ package struct WorkSlot: Hashable, Sendable {
 
   package static func == (left: WorkSlot, right: WorkSlot) -> Bool { left.name == right.name }
   package func hash(into hasher: inout Hasher) { hasher.combine(name) }
-}
 
-extension WorkSlot {
   package static let outline = WorkSlot(name: "outline")
   package static let table = WorkSlot(name: "table")
   package static let resolve = WorkSlot(name: "resolve")

@@ -69,9 +69,7 @@ enum NumberFormat {
     let split = text.index(text.endIndex, offsetBy: -digits)
     return "\(sign)\(text[..<split]).\(text[split...])"
   }
-}
 
-extension NumberFormat {
   /// Returns a number in at most `width` cells: in full if it fits, otherwise scaled, with the scale (`1.53 M`), and with as many digits as
   /// there is room for. Never cut: `#` if not even that fits.
   static func fitting(_ text: String, in width: Int) -> String {

@@ -56,9 +56,7 @@ struct GroupRequest: RowsQuestion, Hashable {
       return Reply(groups, by: grouping, plan: plan)
     }
   }
-}
 
-extension GroupRequest {
   /// The condition for the rows of a group.
   func filter(of group: RecordGroup) -> String {
     var conditions = zip(keys, group.keys).map { Filter.text(of: $0, being: $1) }

@@ -16,9 +16,7 @@ package enum ReviewSubject: Sendable, Hashable {
 
   /// The key that takes the commit back: for an undo, redo.
   var undoKey: String { if case .undo(_, isRedo: false) = self { "^r" } else { "u" } }
-}
 
-extension ReviewSubject {
   /// Whether a part of it can be left out, or all of it can be deleted.
   var canLeaveOut: Bool {
     switch self {
@@ -111,9 +109,7 @@ package struct ReviewAnswer: Sendable {
   var kept: KeptChanges?
   /// If a merge is undone: whether others have it already. Nil for any other commit, and for one that is not the newest.
   package var isMergeSent: Bool?
-}
 
-extension ReviewAnswer {
   /// Whether its commit would write what the commit of an earlier review would have written.
   func writesTheSame(as earlier: ReviewAnswer) -> Bool {
     guard changes.changes == earlier.changes.changes, counts == earlier.counts else { return false }

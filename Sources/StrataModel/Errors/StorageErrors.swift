@@ -19,9 +19,7 @@ extension ModelError {
     default: self = .storage(error.description, kind: .failed)
     }
   }
-}
 
-extension ModelError {
   /// A store on another computer that cannot be reached at present.
   package static func away(_ path: String) -> ModelError {
     .storage("\(path) cannot be reached at present", kind: .unreachable)
