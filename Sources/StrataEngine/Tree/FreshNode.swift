@@ -142,7 +142,8 @@ final class FreshNode: @unchecked Sendable {
     prefixLength = key.count
   }
 
-  private func insertRaw(at index: Int, fixed: UnsafeRawBufferPointer, suffix: UnsafeRawBufferPointer) {
+  /// Inserts a cell with the rest of its key; the caller sees to the prefix, the children and the longest node.
+  func insertRaw(at index: Int, fixed: UnsafeRawBufferPointer, suffix: UnsafeRawBufferPointer) {
     let size = fixed.count + suffix.count
     grow(to: length + size + 2)
     let cells = count
@@ -177,7 +178,7 @@ final class FreshNode: @unchecked Sendable {
     }
   }
 
-  private func removeRaw(at index: Int) {
+  func removeRaw(at index: Int) {
     let cells = count
     let heap = NodeView.headerSize + 2 * cells + prefixLength
     let start = index == 0 ? 0 : end(index - 1)

@@ -48,31 +48,30 @@ struct NodeDelta {
 
   /// Applies the patches. Returns the whole node.
   func applied(to base: NodeView) throws(StorageError) -> MemoryBlock {
-    try base.checkCells()
-    var (count, size) = (base.count, base.end(base.count - 1))
+    let node = try FreshNode(copyingStored: base)
     var patches = try patches(of: base)
+    // How many cells the node has more than the base before the patch.
+    var added = 0
     while let patch = try patches.next() {
-      switch patch.operation {
-      case .replace: size += patch.bytes.count - (try base.fixed(patch.index).count)
-      case .insert: (count, size) = (count + 1, size + patch.bytes.count)
-      case .remove: (count, size) = (count - 1, size - (try base.cell(patch.index).count))
+      let index = patch.index + added
+      if patch.operation == .replace, try base.fixed(patch.index).count == patch.bytes.count {
+        node.replaceFixed(at: index, patch.bytes)
+        continue
+      }
+      if patch.operation != .insert {
+        node.removeRaw(at: index)
+        added -= 1
+      }
+      if patch.operation != .remove {
+        let suffix = patch.operation == .replace ? try base.suffix(patch.index) : .none
+        guard node.length + patch.bytes.count + suffix.count + 2 <= UInt16.max else { throw patches.reader.damage }
+        node.insertRaw(at: index, fixed: patch.bytes, suffix: suffix)
+        added += 1
       }
     }
-    let heap = NodeView.headerSize + 2 * count + base.prefixLength
-    guard count > 0, heap + size <= UInt16.max else { throw .damaged(what: "tree node", offset: offset) }
-    let block = MemoryBlock(count: heap + size)
-    var copy = CellCopy(from: base, into: block.bytes, count: count)
-    patches = try self.patches(of: base)
-    while let patch = try patches.next() {
-      copy.copyCells(upTo: patch.index)
-      switch patch.operation {
-      case .replace: copy.put(patch.bytes, try base.suffix(patch.index), insteadOf: 1)
-      case .insert: copy.put(patch.bytes, .none, insteadOf: 0)
-      case .remove: copy.skip()
-      }
-    }
-    copy.copyCells(upTo: base.count)
-    return block
+    let whole = MemoryBlock(count: try NodeView(node.bytes, offset: offset).length)
+    whole.bytes.copyMemory(from: node.bytes)
+    return whole
   }
 
   private func patches(of base: NodeView) throws(StorageError) -> Patches {
@@ -164,57 +163,5 @@ extension NodeView {
   fileprivate func hasSuffix(_ suffix: UnsafeRawBufferPointer, from first: Int) throws(StorageError) -> Bool {
     for index in first..<count where try compareBytes(self.suffix(index), suffix) == 0 { return true }
     return false
-  }
-}
-
-/// Cells of a node on their way into a new one behind the same prefix. The caller has checked the cells, and that all have room.
-private struct CellCopy {
-  private let source: NodeView
-  private let ends: UnsafeMutableRawBufferPointer
-  private let heap: UnsafeMutableRawBufferPointer
-  /// The next cell of the source.
-  private var next = 0
-  private var count = 0
-  private var size = 0
-
-  init(from source: NodeView, into node: UnsafeMutableRawBufferPointer, count: Int) {
-    self.source = source
-    let cells = NodeView.headerSize + 2 * count
-    ends = UnsafeMutableRawBufferPointer(rebasing: node[NodeView.headerSize..<cells])
-    heap = UnsafeMutableRawBufferPointer(rebasing: node[(cells + source.prefixLength)...])
-    node.copyMemory(from: UnsafeRawBufferPointer(start: source.base, count: NodeView.headerSize))
-    node.storeBytes(of: UInt16(count).littleEndian, toByteOffset: 2, as: UInt16.self)
-    UnsafeMutableRawBufferPointer(rebasing: node[cells...]).copyMemory(from: source.prefix)
-  }
-
-  private func start(of cell: Int) -> Int { cell == 0 ? 0 : source.end(cell - 1) }
-
-  /// Copies the source's cells before an index that were not copied or left out.
-  mutating func copyCells(upTo index: Int) {
-    let start = start(of: next)
-    let bytes = UnsafeRawBufferPointer(start: source.base + source.heap + start, count: self.start(of: index) - start)
-    for cell in next..<index { setEnd(source.end(cell) - start + size) }
-    append(bytes)
-    next = index
-  }
-
-  /// Adds a cell of two parts, and leaves out the source's next `cells`.
-  mutating func put(_ fixed: UnsafeRawBufferPointer, _ rest: UnsafeRawBufferPointer, insteadOf cells: Int) {
-    append(fixed)
-    append(rest)
-    setEnd(size)
-    next += cells
-  }
-
-  mutating func skip() { next += 1 }
-
-  private mutating func setEnd(_ end: Int) {
-    ends.storeBytes(of: UInt16(end).littleEndian, toByteOffset: 2 * count, as: UInt16.self)
-    count += 1
-  }
-
-  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    UnsafeMutableRawBufferPointer(rebasing: heap[size...]).copyMemory(from: bytes)
-    size += bytes.count
   }
 }
