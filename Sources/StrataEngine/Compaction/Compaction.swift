@@ -1,18 +1,7 @@
 import StrataLocks
 
 /// The progress of a compaction.
-package struct CompactionProgress: Sendable, Hashable {
-  package var commitsDone: Int
-  package var commitsToDo: Int
-  /// Bytes of the new file so far.
-  package var bytesWritten: UInt64
-
-  package init(commitsDone: Int, commitsToDo: Int, bytesWritten: UInt64) {
-    self.commitsDone = commitsDone
-    self.commitsToDo = commitsToDo
-    self.bytesWritten = bytesWritten
-  }
-}
+package typealias CompactionProgress = (commitsDone: Int, commitsToDo: Int)
 
 /// The result of a compaction.
 package struct CompactionReport: Sendable, Hashable {

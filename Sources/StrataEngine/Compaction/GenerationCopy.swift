@@ -24,7 +24,7 @@ final class GenerationCopy {
   /// The end of the part that an interrupted copy had synced.
   let plannedEnd: FileOffset
   private var progress: (CompactionProgress) -> Bool = { _ in true }
-  private var progressMade: CompactionProgress
+  private var progressMade: CompactionProgress = (0, 0)
   private var steps = 0
 
   /// The number of bytes written between two syncs.
@@ -71,7 +71,6 @@ final class GenerationCopy {
     writtenBackEnd = max(plannedEnd, target.header.firstFrame)
     chain = .start(of: target.header)
     newest = .beginning(of: target.header)
-    progressMade = CompactionProgress(commitsDone: 0, commitsToDo: 0, bytesWritten: chain.end.bytes)
   }
 
   // MARK: Commits
@@ -81,8 +80,7 @@ final class GenerationCopy {
     _ commits: [CommitRecord], names: [(name: String, commit: UInt64)], progress: (CompactionProgress) -> Bool
   ) throws(StorageError) {
     newestOfSource = commits.last?.links.own
-    progressMade.commitsToDo = commits.count
-    progressMade.commitsDone = min(copied.count, commits.count)
+    progressMade = (min(copied.count, commits.count), commits.count)
     let names = Dictionary(grouping: names, by: \.commit)
     // Kept for the duration of the call only.
     try withoutActuallyEscaping(progress) { progress throws(StorageError) in
@@ -92,13 +90,12 @@ final class GenerationCopy {
         try copy(commit, names: (names[commit.number] ?? []).map { NameChange(name: $0.name, commit: $0.commit) })
         try syncFrames()
         progressMade.commitsDone = index + 1
-        try report(chain.end)
+        try report()
       }
     }
   }
 
-  private func report(_ end: FileOffset) throws(StorageError) {
-    progressMade.bytesWritten = end.bytes
+  private func report() throws(StorageError) {
     guard progress(progressMade) else { throw .cancelled }
   }
 
@@ -113,7 +110,7 @@ final class GenerationCopy {
     }
     guard steps % 256 == 0 else { return }
     try sync(draft.writtenEnd, distance: syncDistance)
-    try report(draft.writtenEnd)
+    try report()
   }
 
   /// Brings whole pages of the written bytes, which reach to `end`, to the disk, if there are enough of them.

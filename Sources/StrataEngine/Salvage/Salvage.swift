@@ -43,9 +43,7 @@ final class Salvage {
     }
     var last = survey.start
     for (index, frame) in survey.frames.enumerated() {
-      if index % 16 == 0,
-        !progress(VerifyProgress(phase: .trees, done: UInt64(index), total: UInt64(survey.frames.count)))
-      {
+      if index % 16 == 0, !progress((UInt64(index), UInt64(survey.frames.count))) {
         return try countRecords()
       }
       if frame.offset > last { try mend(gap: last..<frame.offset, before: frame) }
@@ -257,9 +255,7 @@ extension FileStore {
     progress: (VerifyProgress) -> Bool = { _ in true }, finishing: (FileStore) -> Void = { _ in }
   ) throws(StorageError) -> SalvageReport {
     let raw = try RawStore(at: path, disk: disk)
-    let survey = try FrameSurvey(of: raw.file, limit: raw.end) { done in
-      progress(VerifyProgress(phase: .frames, done: done, total: raw.end.bytes))
-    }
+    let survey = try FrameSurvey(of: raw.file, limit: raw.end) { progress(($0, raw.end.bytes)) }
     let draft = try StoreDraft(at: newPath, on: disk)
     do {
       let target = try FileStore.create(at: draft.workPath, options: options, disk: disk)

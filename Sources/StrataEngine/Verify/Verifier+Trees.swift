@@ -15,7 +15,7 @@ extension Verifier {
   mutating func checkTrees(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {
     let total = UInt64(survey.frames.count)
     for (index, frame) in survey.frames.enumerated() {
-      if index % 64 == 0, !progress(VerifyProgress(phase: .trees, done: UInt64(index), total: total)) { return }
+      if index % 64 == 0, !progress((UInt64(index), total)) { return }
       guard let record = commits[frame.header.number] else { continue }
       let catalog = WalkedTree(
         role: .catalog, order: .bytes, commit: record.number, nextTree: record.links.nextTree)
@@ -26,7 +26,7 @@ extension Verifier {
       walk(record.links.names, WalkedTree(role: .names, order: .bytes, commit: record.number))
       try checkCounts(of: record)
     }
-    _ = progress(VerifyProgress(phase: .trees, done: total, total: total))
+    _ = progress((total, total))
   }
 
   /// Checks that each tree has as many entries as follow from its parent's and the changes.

@@ -81,7 +81,7 @@ extension FileStore {
     let opened = try RawStore(at: path, disk: disk)
     var goesOn = true
     let survey = try FrameSurvey(of: opened.file, limit: opened.end, promised: opened.promise?.end ?? 0) { done in
-      goesOn = progress(VerifyProgress(phase: .frames, done: done, total: opened.end.bytes))
+      goesOn = progress((done, opened.end.bytes))
       return goesOn
     }
     var verifier = Verifier(file: opened.file, survey: survey)

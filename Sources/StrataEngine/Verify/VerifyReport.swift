@@ -60,12 +60,5 @@ package struct VerifyFinding: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// How far a verification or a salvage has come.
-package struct VerifyProgress: Sendable, Hashable {
-  package enum Phase: String, Sendable { case frames, trees }
-
-  package var phase: Phase
-  /// Bytes of frames, or commits whose trees were walked.
-  package var done: UInt64
-  package var total: UInt64
-}
+/// How far a verification or a salvage has come: first bytes of frames, then commits whose trees were walked.
+package typealias VerifyProgress = (done: UInt64, total: UInt64)

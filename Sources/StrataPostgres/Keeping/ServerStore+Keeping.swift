@@ -59,9 +59,7 @@ extension ServerStore {
     do throws(StorageError) {
       let file = try FileStore.create(
         at: draft.workPath, options: StoreOptions(program: options.program, author: options.author), disk: disk)
-      let report = try HistoryDownload.run(from: self, to: file) { done, total in
-        progress(CompactionProgress(commitsDone: done, commitsToDo: total, bytesWritten: 0))
-      }
+      let report = try HistoryDownload.run(from: self, to: file) { progress(($0, $1)) }
       try file.close()
       try draft.finish()
       return CompactionReport(
