@@ -108,13 +108,9 @@ extension Program {
     complain("writing the sample store \(path)")
     if exists { try FileManager.default.removeItem(atPath: path) }
     let draft = try onStorage { try StoreDraft(at: path) }
-    do {
-      try await write(sample, URL(filePath: draft.workPath))
-      try onStorage { try draft.finish() }
-    } catch {
-      draft.cancel()
-      throw error
-    }
+    defer { draft.cancel() }
+    try await write(sample, URL(filePath: draft.workPath))
+    try onStorage { try draft.finish() }
     return exists
   }
 }

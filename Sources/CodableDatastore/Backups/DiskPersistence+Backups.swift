@@ -64,14 +64,10 @@ struct StoreCopy {
 
   private func copy() throws {
     let draft = try StoreDraft(at: target, on: disk)
-    do {
-      try copyData(to: draft.workPath + "/data")
-      try check(draft.workPath)
-      try draft.finish()
-    } catch {
-      draft.cancel()
-      throw error
-    }
+    defer { draft.cancel() }
+    try copyData(to: draft.workPath + "/data")
+    try check(draft.workPath)
+    try draft.finish()
   }
 
   private func copyData(to path: String) throws {

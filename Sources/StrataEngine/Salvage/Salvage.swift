@@ -257,18 +257,14 @@ extension FileStore {
     let raw = try RawStore(at: path, disk: disk)
     let survey = try FrameSurvey(of: raw.file, limit: raw.end) { progress(($0, raw.end.bytes)) }
     let draft = try StoreDraft(at: newPath, on: disk)
-    do {
-      let target = try FileStore.create(at: draft.workPath, options: options, disk: disk)
-      let salvage = Salvage(source: raw.file, survey: survey, target: target)
-      try salvage.run(progress)
-      for aside in try CutBytes.all(at: path, on: disk) { try salvage.save(aside) }
-      finishing(target)
-      try target.close()
-      try draft.finish()
-      return salvage.report
-    } catch {
-      draft.cancel()
-      throw error
-    }
+    defer { draft.cancel() }
+    let target = try FileStore.create(at: draft.workPath, options: options, disk: disk)
+    let salvage = Salvage(source: raw.file, survey: survey, target: target)
+    try salvage.run(progress)
+    for aside in try CutBytes.all(at: path, on: disk) { try salvage.save(aside) }
+    finishing(target)
+    try target.close()
+    try draft.finish()
+    return salvage.report
   }
 }

@@ -6,7 +6,9 @@
 /// file, is a draft by itself (`Creation`). The remains of a killed maker are removed by the next one at the same place, of whatever kind.
 ///
 ///     let draft = try StoreDraft(at: path)
-///     do { … make a store at draft.workPath and close it …; try draft.finish() } catch { draft.cancel(); throw error }
+///     defer { draft.cancel() }
+///     … make a store at draft.workPath and close it …
+///     try draft.finish()
 ///
 /// It belongs to one owner, which calls from one thread at a time. Another process that makes a store at the same place waits for two
 /// seconds, and then gets `busy`.

@@ -56,17 +56,13 @@ extension ServerStore {
     }
     let disk = target ?? SystemDisk()
     let draft = try StoreDraft(at: folder, on: disk)
-    do throws(StorageError) {
-      let file = try FileStore.create(
-        at: draft.workPath, options: StoreOptions(program: options.program, author: options.author), disk: disk)
-      let report = try HistoryDownload.run(from: self, to: file) { progress(($0, $1)) }
-      try file.close()
-      try draft.finish()
-      return CompactionReport(
-        bytesBefore: fileBytes, bytesAfter: file.fileBytes, commitsKept: report.commits, commitsPruned: 0)
-    } catch {
-      draft.cancel()
-      throw error
-    }
+    defer { draft.cancel() }
+    let file = try FileStore.create(
+      at: draft.workPath, options: StoreOptions(program: options.program, author: options.author), disk: disk)
+    let report = try HistoryDownload.run(from: self, to: file) { progress(($0, $1)) }
+    try file.close()
+    try draft.finish()
+    return CompactionReport(
+      bytesBefore: fileBytes, bytesAfter: file.fileBytes, commitsKept: report.commits, commitsPruned: 0)
   }
 }

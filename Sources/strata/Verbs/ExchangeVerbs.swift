@@ -276,13 +276,9 @@ extension VerbRun {
   /// - Parameter body: Builds the store at the path that it gets, and closes it.
   func making<R>(_ path: String, _ body: (_ workPath: String) throws -> R) throws -> R {
     let draft = try onStorage { try StoreDraft(at: path) }
-    do {
-      let result = try body(draft.workPath)
-      try onStorage { try draft.finish() }
-      return result
-    } catch {
-      draft.cancel()
-      throw error
-    }
+    defer { draft.cancel() }
+    let result = try body(draft.workPath)
+    try onStorage { try draft.finish() }
+    return result
   }
 }
