@@ -10,14 +10,14 @@
 /// Every line is 42 bytes, the last one too. An index without pages is the first line alone.
 package struct IndexManifest: ParsedFile, Hashable, Sendable {
   /// The pages of the index, first to last.
-  package var pages: [DatedIdentifier]
+  package var pages: [DatedIdentifier] = []
   /// The pages that this commit added, in the same order.
-  package var added: [DatedIdentifier]
+  package var added: [DatedIdentifier] = []
   /// The pages that this commit dropped.
-  package var dropped: [DatedIdentifier]
+  package var dropped: [DatedIdentifier] = []
   /// Whether the last line is a dropped page although there are live ones: the original library reads such an index correctly and then
   /// silently loses its own next write to the last page.
-  package var endsInDroppedPage: Bool
+  package var endsInDroppedPage = false
 
   package static let header = Array("INDEX\n".utf8)
   private static let lineLength = 1 + DatedIdentifier.length + 1
@@ -28,10 +28,6 @@ package struct IndexManifest: ParsedFile, Hashable, Sendable {
       throw FormatError("the file does not begin with the line INDEX", at: 0)
     }
     let body = bytes.count - Self.header.count
-    var pages: [DatedIdentifier] = []
-    var added: [DatedIdentifier] = []
-    var dropped: [DatedIdentifier] = []
-    var endsInDroppedPage = false
     pages.reserveCapacity(body / Self.lineLength)
     var line = Self.header.count
     while line < bytes.count {
@@ -53,9 +49,6 @@ package struct IndexManifest: ParsedFile, Hashable, Sendable {
       endsInDroppedPage = bytes[line] == UInt8(ascii: "-")
       line += Self.lineLength
     }
-    self.pages = pages
-    self.added = added
-    self.dropped = dropped
-    self.endsInDroppedPage = endsInDroppedPage && !pages.isEmpty
+    if pages.isEmpty { endsInDroppedPage = false }
   }
 }

@@ -48,14 +48,11 @@ package struct RootFile: ParsedFile, Hashable, Sendable {
   }
 
   private static func references(_ file: JSONFile, _ member: String) throws(FormatError) -> [IndexReference] {
-    var references: [IndexReference] = []
-    for element in try file.list(member) {
+    try file.list(member).map { element throws(FormatError) in
       let reference = try JSONFile(element, named: file.path(member))
-      references.append(
-        IndexReference(
-          name: try reference.text("name"), folder: try reference.name("id"), manifest: try reference.name("root")))
+      return IndexReference(
+        name: try reference.text("name"), folder: try reference.name("id"), manifest: try reference.name("root"))
     }
-    return references
   }
 }
 
