@@ -76,7 +76,6 @@ package final class PipePeer: Peer {
   package func fetch(
     haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
   ) throws {
-    _ = try greet()
     var request: [Document.Member] = [
       .init("fetch", .array(haves.map { .string($0.text) })), .init("wants", .array(wants.map { .string($0.text) })),
     ]
@@ -112,7 +111,6 @@ package final class PipePeer: Peer {
   }
 
   package func pins() throws -> [PeerPin] {
-    _ = try greet()
     try ask([.init("pins", .bool(true))])
     guard case .object(let members)? = try answer().document("pins") else { throw wrong("it does not say its names") }
     return members.prefix(Self.mostHaves).compactMap { member in
@@ -122,7 +120,6 @@ package final class PipePeer: Peer {
   }
 
   package func haves() throws -> [Have] {
-    _ = try greet()
     try ask([.init("haves", .bool(true))])
     let line = try answer()
     guard let texts = line.texts("haves"), texts.count <= Self.mostHaves else {
@@ -132,7 +129,6 @@ package final class PipePeer: Peer {
   }
 
   package func push(_ commits: OutgoingCommits) throws -> Bool {
-    _ = try greet()
     try ask([.init("receive", .bool(true))])
     isBroken = true
     do {
@@ -155,6 +151,7 @@ package final class PipePeer: Peer {
   }
 
   private func ask(_ members: [Document.Member]) throws {
+    _ = try greet()
     if isBroken { throw wrong("what it was asked before was not read to its end") }
     roundTrips += 1
     try writer.add(StreamLine.bytes(members))
