@@ -5,13 +5,13 @@ extension HistoryUpload {
   ///
   /// - Parameter isCounted: Whether the difference is the commit's own changes, and is counted as these.
   mutating func writeDifference(
-    from old: View?, to new: View, number: UInt64, isCounted: Bool = true
+    from old: View, to new: View, number: UInt64, isCounted: Bool = true
   ) throws(StorageError) {
     let steps = try TreeSteps(from: old, to: new) { $0.identifier == $1.identifier }
     var draft = CommitDraft()
     for name in steps.dropped {
       guard let tree = trees.removeValue(forKey: name) else { continue }
-      let kind = try old?.tree(name)?.kind
+      let kind = try old.tree(name)?.kind
       draft.treeChanges.append(.drop(tree, isCounted: isCounted && kind == .records))
     }
     for (before, after) in steps.trees {
@@ -28,7 +28,7 @@ extension HistoryUpload {
     }
     add(draft)
     for (before, after) in steps.trees {
-      if let old, before != nil {
+      if before != nil {
         try writeDifference(old, new, after, isCounted: isCounted)
       } else {
         try copyAll(of: after, number: number, isCounted: isCounted)
@@ -104,11 +104,11 @@ extension HistoryUpload {
   // MARK: Counts
 
   /// Writes how many records of each tree a commit changed, if it was not made on the one that is written before it.
-  mutating func count(from old: View?, to new: View, number: UInt64) throws(StorageError) {
+  mutating func count(from old: View, to new: View, number: UInt64) throws(StorageError) {
     for name in try new.trees() {
       guard let tree = try new.tree(name), tree.kind == .records, let own = trees[name] else { continue }
       var counts = RecordCounts()
-      if let old, try old.tree(name) != nil {
+      if try old.tree(name) != nil {
         var cursor = try difference(old, new, tree: name)
         while let next = try cursor.next() { counts.add(was: next.old != nil, isThere: next.new != nil) }
       } else {

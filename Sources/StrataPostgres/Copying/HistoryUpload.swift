@@ -117,7 +117,7 @@ package struct HistoryUpload {
       return true
     }
     guard let first = numbers.last else { return Report() }
-    try write(numbers.reversed(), after: nil, head: head) { _, record throws(StorageError) in
+    try write(numbers.reversed(), after: source.view(at: 0), head: head) { _, record throws(StorageError) in
       ServerCommit(record: record, clock: try source.clock(of: record), pedigree: try source.pedigree(of: record))
     }
     // Names of commits that compaction has squashed into others.
@@ -133,8 +133,8 @@ package struct HistoryUpload {
     known: @escaping (CommitIdentity) -> UInt64?
   ) throws(StorageError) {
     let (source, newest) = (source, newest)
-    let base = try from.map { place throws(StorageError) in try source.view(at: place.number) }
-    guard try Set(base?.trees() ?? []) == Set(trees.keys) else {
+    let base = try source.view(at: from?.number ?? 0)
+    guard try Set(base.trees()) == Set(trees.keys) else {
       throw .damagedOnServer("the trees at its head are not those of the same commit in \(source.path)")
     }
     func number(at place: Int) -> UInt64 { newest + UInt64(place) + 1 }
@@ -222,10 +222,10 @@ package struct HistoryUpload {
   /// Writes commits of the source, one state after the other, and the state of head behind them.
   ///
   /// - Parameters:
-  ///   - base: The newest state that the server has; nil if it has none.
+  ///   - base: The newest state that the server has.
   ///   - commit: Returns the draft of a commit on the server, from its place among them.
   private mutating func write(
-    _ numbers: [UInt64], after base: View?, head: View,
+    _ numbers: [UInt64], after base: View, head: View,
     as commit: (Int, CommitRecord) throws(StorageError) -> ServerCommit
   ) throws(StorageError) {
     var before = base
@@ -234,18 +234,16 @@ package struct HistoryUpload {
       let commit = try commit(place, view.commit)
       try insert(commit)
       try write(commit.record.names)
-      let parent = view.commit.parents.first
-      let followsParent = (parent ?? 0) == (before?.commit.number ?? 0)
+      let parent = view.commit.parents.first ?? 0
+      let followsParent = parent == before.commit.number
       try writeDifference(from: before, to: view, number: newest, isCounted: followsParent)
       if !followsParent {
-        let source = source
-        let old = try parent.map { parent throws(StorageError) in try source.view(at: parent) }
-        try count(from: old, to: view, number: newest)
+        try count(from: source.view(at: parent), to: view, number: newest)
       }
       before = view
       guard progress(place + 1, numbers.count) else { throw .cancelled }
     }
-    guard before?.commit.number != head.commit.number else { return }
+    guard before.commit.number != head.commit.number else { return }
     // Commits are made on the newest state, so it must be that of head.
     let now = wallClock()
     try insert(
