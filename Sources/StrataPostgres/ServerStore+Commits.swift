@@ -24,7 +24,7 @@ extension ServerStore {
 
   /// Commits up to a number, newest first. Two round trips.
   private func load(upTo number: UInt64) throws(StorageError) -> [ServerCommit] {
-    try complete(commits(upTo: number, limit: Self.batch, withBookkeeping: true))
+    try complete(commits(upTo: number, limit: Self.batch))
   }
 
   /// Two round trips for each thousand that are not known yet.
@@ -228,17 +228,13 @@ extension ServerStore {
     return try rows.commits()
   }
 
-  /// Commits up to a number, newest first, at most `limit` of them; without bookkeeping commits unless asked for.
-  package func commits(
-    upTo newest: UInt64, limit: Int, withBookkeeping: Bool = false
-  ) throws(StorageError) -> [ServerCommit] {
+  /// Commits up to a number, newest first, at most `limit` of them. One round trip.
+  func commits(upTo newest: UInt64, limit: Int) throws(StorageError) -> [ServerCommit] {
     try commits(
-      "log",
-      "where c.number <= $1 and ($3 or c.flags & \(CommitFlags.bookkeeping.rawValue) = 0) order by c.number desc limit $2",
-      [.number(newest), .int(Int64(limit)), .bool(withBookkeeping)])
+      "log", "where c.number <= $1 order by c.number desc limit $2", [.number(newest), .int(Int64(limit))])
   }
 
-  /// Commits after a number, oldest first, with bookkeeping commits. Two round trips.
+  /// Commits after a number, oldest first. Two round trips.
   func commits(after number: UInt64, upTo newest: UInt64, limit: Int) throws(StorageError) -> [ServerCommit] {
     try complete(
       commits(

@@ -33,7 +33,6 @@ struct SQLValue: Sendable {
   }
 
   static func null(_ type: SQLType) -> SQLValue { SQLValue(type, nil) }
-  static func bool(_ value: Bool) -> SQLValue { SQLValue(.bool, [value ? 1 : 0]) }
   static func int(_ value: Int64) -> SQLValue { SQLValue(.int, value) }
   static func int32(_ value: Int32) -> SQLValue { SQLValue(.int32, value) }
   static func bytes(_ value: [UInt8]) -> SQLValue { SQLValue(.bytes, value) }
@@ -64,7 +63,6 @@ struct SQLValue: Sendable {
 
 /// The types that are used, with PostgreSQL's numbers for them.
 enum SQLType: UInt32, Sendable {
-  case bool = 16
   case bytes = 17
   case int = 20
   case int32 = 23
