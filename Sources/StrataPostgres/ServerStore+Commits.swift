@@ -82,12 +82,9 @@ extension ServerStore {
     return found
   }
 
-  package func forEachCommit(
-    _ visit: (CommitRecord, Pedigree?) throws(StorageError) -> Bool
-  ) throws(StorageError) {
-    try forEachPage(
-      load(upTo:), number: \.record.number
-    ) { commit throws(StorageError) in try visit(commit.record, commit.pedigree) }
+  /// Visits all commits, the newest first.
+  func forEachCommit(_ visit: (CommitRecord) throws(StorageError) -> Bool) throws(StorageError) {
+    try forEachPage(load(upTo:), number: \.record.number) { commit throws(StorageError) in try visit(commit.record) }
   }
 
   /// A round trip for each 20,000 commits.

@@ -27,8 +27,8 @@ struct ClockTests {
 
   private func days(_ store: any Engine) throws -> [UInt64: Int64] {
     var days: [UInt64: Int64] = [:]
-    try store.forEachCommit { commit, _ throws(StorageError) in
-      days[commit.number] = try store.clock(of: commit) / Self.day
+    try store.forEachDescent { descent throws(StorageError) in
+      days[descent.number] = try store.clock(of: store.commit(descent.number)) / Self.day
       return true
     }
     return days

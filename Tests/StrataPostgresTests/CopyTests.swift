@@ -84,9 +84,9 @@ struct CopyTests {
   private func seen(_ store: FileStore) throws -> [Seen] {
     var identities: [UInt64: CommitIdentity] = [:]
     var commits: [CommitRecord] = []
-    try store.forEachCommit { commit, _ throws(StorageError) in
-      commits.append(commit)
-      identities[commit.number] = commit.identity
+    try store.forEachDescent { descent throws(StorageError) in
+      commits.append(try store.commit(descent.number))
+      identities[descent.number] = descent.identity
       return true
     }
     return try commits.reversed().map { commit in
@@ -128,12 +128,12 @@ struct CopyTests {
     #expect(report.commits == Int(source.commitCount))
     // On the server every commit of the past has its states.
     let expected = try seen(source)
-    try source.forEachCommit { commit, _ throws(StorageError) in
+    try source.forEachDescent { commit throws(StorageError) in
       do {
         let there = try server.state(at: commit.number)
         let here = try source.view(at: commit.number)
         #expect(try there.trees() == here.trees())
-        #expect(there.commit.identity == commit.identity && there.commit.date == commit.date)
+        #expect(there.commit.identity == commit.identity && there.commit.date == here.commit.date)
         for name in try here.trees() {
           let (tree, other) = (try #require(try here.tree(name)), try #require(try there.served(name)))
           #expect(try other.count == (try tree.count))
@@ -186,8 +186,8 @@ struct CopyTests {
     #expect(try seen(back).map(\.trees) == seen(source).map(\.trees))
     func pedigrees(_ store: FileStore) throws -> [Pedigree?] {
       var pedigrees: [Pedigree?] = []
-      try store.forEachCommit { _, pedigree throws(StorageError) in
-        pedigrees.append(pedigree)
+      try store.forEachDescent { commit throws(StorageError) in
+        pedigrees.append(commit.pedigree)
         return true
       }
       return pedigrees

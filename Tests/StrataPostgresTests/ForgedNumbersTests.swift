@@ -27,7 +27,7 @@ struct ForgedNumbersTests {
   /// Reads all of a store, and makes a tree.
   private func use(_ url: ServerURL) throws(StorageError) {
     let store = try ServerStore.open(url)
-    try store.forEachCommit { _, _ in true }
+    try store.forEachCommit { _ in true }
     try store.forEachDescent { _ in true }
     _ = try store.names
     _ = store.activity
@@ -86,7 +86,7 @@ struct ForgedNumbersTests {
       let store = try ServerStore.open(store.url)
       #expect(store.newest.commit.date == date)
       _ = store.openingReport
-      try store.forEachCommit { _, _ in true }
+      try store.forEachCommit { _ in true }
     }
   }
 }

@@ -65,7 +65,7 @@ struct KeepingTests {
       try store.change { transaction throws(StorageError) in try transaction.set([1], [value], in: Self.records) }
     }
     let other = try ServerStore.open(store.url)
-    try other.forEachCommit { _, _ in true }
+    try other.forEachCommit { _ in true }
     #expect(other.identity.generation == 0)
     let newest = try other.refreshed().commit
     let oldest = newest.number - 1

@@ -153,15 +153,6 @@ extension FileStore {
     return try file.pedigree(of: self.commit(commit.number))
   }
 
-  package func forEachCommit(
-    _ visit: (CommitRecord, Pedigree?) throws(StorageError) -> Bool
-  ) throws(StorageError) {
-    let state = publication.current
-    try state.file.walk(from: state.newest, along: \.order) { record throws(StorageError) in
-      record.number > 0 ? try visit(record, try state.file.pedigree(of: record)) : false
-    }
-  }
-
   package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
     let state = publication.current
     try state.file.forEachDescent(from: state.newest.links.own) { descent, _ throws(StorageError) in try visit(descent)

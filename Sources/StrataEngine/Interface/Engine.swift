@@ -55,10 +55,8 @@ package protocol Engine: AnyObject, Sendable {
   var commitCount: UInt64 { get }
   /// The size of the store in bytes, in its file or on its server.
   var fileBytes: UInt64 { get }
-  /// Visits all durable commits, the newest first, including those outside the history of `head`, each with the part of its descent that
-  /// its links do not record. `visit` returns whether to go on. Reads the record of each.
-  func forEachCommit(_ visit: (CommitRecord, Pedigree?) throws(StorageError) -> Bool) throws(StorageError)
-  /// As `forEachCommit`, with only the descent of each commit, which costs less.
+  /// Visits the descents of all durable commits, the newest first, including those outside the history of `head`. `visit` returns whether
+  /// to go on.
   func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError)
   /// The descent of a commit beyond its links. Returns nil if the links describe all of it.
   func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree?

@@ -20,7 +20,7 @@ extension ServerStore {
     let (bytes, count) = (fileBytes, commitCount)
     var kept = 0
     if let oldest = try oldestKept(retention) {
-      try forEachCommit { commit, _ throws(StorageError) in
+      try forEachCommit { commit throws(StorageError) in
         kept += 1
         return commit.number > oldest
       }
@@ -37,7 +37,7 @@ extension ServerStore {
     var oldest = newest.commit.number
     var left = retention.count ?? 0
     let limit = wallClock().subtractingReportingOverflow(retention.age ?? 0).partialValue
-    try forEachCommit { commit, _ throws(StorageError) in
+    try forEachCommit { commit throws(StorageError) in
       var isYoung = false
       if retention.age != nil { isYoung = try clock(of: commit) > limit }
       guard retention.keeps(byCount: left > 0, byAge: isYoung) else { return false }

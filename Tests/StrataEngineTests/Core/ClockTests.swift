@@ -36,7 +36,8 @@ struct ClockTests {
     let store = try store(days)
     func clocks(_ store: FileStore) throws -> [UInt64: Int64] {
       var clocks: [UInt64: Int64] = [:]
-      try store.forEachCommit { commit, _ throws(StorageError) in
+      try store.forEachDescent { descent throws(StorageError) in
+        let commit = try store.commit(descent.number)
         #expect(commit.number < 3 || commit.date == 3_660 * Self.day)
         clocks[commit.number] = try store.clock(of: commit) / Self.day
         return true

@@ -81,9 +81,9 @@ struct ForeignCommitTests {
     func identity(_ number: UInt64) -> CommitIdentity { CommitIdentity(origin: origin, number: number) }
     func known(_ store: FileStore) throws -> Set<UInt64> {
       var known: Set<UInt64> = []
-      try store.forEachCommit { commit, pedigree throws(StorageError) in
-        #expect(known.insert(commit.originNumber).inserted)
-        for run in pedigree?.squashed ?? [] {
+      try store.forEachDescent { commit throws(StorageError) in
+        #expect(known.insert(commit.identity.number).inserted)
+        for run in commit.pedigree?.squashed ?? [] {
           for number in run.numbers { #expect(known.insert(number).inserted, "\(number) is told of twice") }
         }
         return true
@@ -196,11 +196,8 @@ struct ForeignCommitTests {
     try store.change(info) { try $0.delete(key(3), in: people) }
     try store.change(CommitInfo(flags: .bookkeeping, names: ["side": nil, "other": 5], movesHead: false)) { _ in }
     for round in 0..<2 {
-      var records: [CommitDescent] = []
-      try store.forEachCommit { commit, pedigree throws(StorageError) in
-        records.append(CommitDescent(of: commit, pedigree))
-        return true
-      }
+      let records = try (1...store.newestNumber).reversed().compactMap { try? store.commit($0) }
+        .map { CommitDescent(of: $0, try store.pedigree(of: $0)) }
       var descents: [CommitDescent] = []
       try store.forEachDescent { descent throws(StorageError) in
         descents.append(descent)

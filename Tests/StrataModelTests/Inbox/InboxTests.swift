@@ -51,7 +51,8 @@ struct InboxTests {
   /// The actions of all commits that letters made, the oldest first.
   private func actions(of store: EngineStore) throws -> [String] {
     var actions: [String] = []
-    try store.engine.forEachCommit { commit, _ in
+    try store.engine.forEachDescent { descent throws(StorageError) in
+      let commit = try store.engine.commit(descent.number)
       if commit.program == "Share" { actions.append(commit.action) }
       return true
     }
