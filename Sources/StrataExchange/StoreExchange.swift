@@ -91,10 +91,7 @@ package struct StoreExchange {
     var info = CommitInfo(action: "exchange", flags: .bookkeeping, movesHead: false)
     change(&info)
     let transaction = try store.engine.beginBlocking()
-    guard head == nil || transaction.headNumber == head else {
-      transaction.cancel()
-      return false
-    }
+    guard head == nil || transaction.headNumber == head else { return false }
     try transaction.commit(info)?.wait()
     return true
   }

@@ -291,18 +291,12 @@ package final class CommitReceiver {
   private func begin(_ incoming: inout Incoming) throws {
     try store.engine.admitCommitsOfOthers()
     let transaction = try store.engine.beginBlocking(on: incoming.base)
-    let application: CommitApplication
-    do {
-      // One that compaction has left out here may come again.
-      guard transaction.origin != incoming.identity.origin || graph.knows(incoming.identity) else {
-        throw wrong("it claims to be a commit that this store made and does not have")
-      }
-      let theirs = try incoming.info.parents?.dropFirst().first.map { try store.engine.view(at: $0) }
-      application = CommitApplication(transaction, takingFrom: theirs)
-    } catch {
-      transaction.cancel()
-      throw error
+    // One that compaction has left out here may come again.
+    guard transaction.origin != incoming.identity.origin || graph.knows(incoming.identity) else {
+      throw wrong("it claims to be a commit that this store made and does not have")
     }
+    let theirs = try incoming.info.parents?.dropFirst().first.map { try store.engine.view(at: $0) }
+    let application = CommitApplication(transaction, takingFrom: theirs)
     incoming.application = application
     place.line -= incoming.waiting.count
     for bytes in incoming.waiting {

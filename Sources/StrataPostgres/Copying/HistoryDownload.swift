@@ -48,8 +48,6 @@ package struct HistoryDownload {
     let parents = commit.parents.compactMap { numbers[$0] }
     let base = parents.first ?? 0
     let transaction = try target.beginBlocking(on: base)
-    // Does nothing once the transaction has ended.
-    defer { transaction.cancel() }
     try write(commit, from: commit.parents.first { numbers[$0] != nil } ?? 0, transaction)
     var info = CommitInfo(
       date: commit.date, action: commit.action, program: commit.program, author: commit.author, flags: commit.flags,
