@@ -1,20 +1,13 @@
 package import StrataEngine
 
 extension ServerStore {
-  /// The amount that pruning removed.
-  package struct Pruned: Hashable, Sendable {
-    package var commits = 0
-    package var entries = 0
-    package var values = 0
-  }
-
   /// Removes from the tables what only commits before `oldest` have; commits that have a name are kept.
   ///
   /// Pruning locks the row of the store for one moment, which decides where the history begins. From then on readers of an older view get
   /// `prunedCommit`, never an incomplete answer, for every read checks the bound after it has read. A flush of an older view is a conflict.
   /// A commit before the bound can be named only while it has a name. So no reader can ask for the rows that are deleted afterwards, in
   /// transactions that no writer waits for. The next pruning removes what an interrupted one has left.
-  package func prune(before oldest: UInt64) throws(StorageError) -> Pruned {
+  package func prune(before oldest: UInt64) throws(StorageError) {
     try requireWritable()
     let moved = try pool.with { connection throws(StorageError) in
       try connection.exchange(
@@ -22,11 +15,10 @@ extension ServerStore {
           "update {store} set oldest = greatest(oldest, $1) where one and head >= $1 returning oldest",
           [.number(oldest)]))
     }
-    guard moved.count == 1 else { return Pruned() }
+    guard moved.count == 1 else { return }
     let bound = SQLValue.int(moved.int(0, 0))
-    var pruned = Pruned()
     try pool.with { connection throws(StorageError) in
-      pruned.entries = try inSteps(
+      try inSteps(
         """
         delete from {history} h using (
           select g.tree, g.key, g.born from {history} g where g.died <= $1 and not exists (
@@ -34,7 +26,7 @@ extension ServerStore {
             where n.died = \(Tables.never) and n.number < $1 and n.number >= g.born and n.number < g.died) limit \(Self.step)) g
         where h.tree = g.tree and h.key = g.key and h.born = g.born
         """, [bound], connection)
-      pruned.commits = try removeCommits(before: bound, connection)
+      try removeCommits(before: bound, connection)
       try connection.exchange([
         tables.statement(
           """
@@ -43,7 +35,7 @@ extension ServerStore {
         tables.statement("delete from {token} where at < current_timestamp - interval '7 days'"),
         Statement("notify \(tables.channel)"),
       ])
-      pruned.values = try inSteps(
+      try inSteps(
         """
         delete from {value} v using (
           select w.number from {value} w where not exists (select 1 from {current} c where c.value = w.number)
@@ -51,29 +43,23 @@ extension ServerStore {
         where v.number = w.number
         """, [], connection)
     }
-    return pruned
   }
 
   /// The rows that one transaction deletes: a server cleans up behind short transactions.
   private static let step = 50_000
 
-  /// Deletes until nothing is left to delete; returns the number of rows.
-  private func inSteps(_ text: String, _ parameters: [SQLValue], _ connection: Connection) throws(StorageError) -> Int {
-    var count = 0
-    while true {
-      let changed = try connection.exchange(tables.statement(text, parameters)).changed
-      count += changed
-      if changed < Self.step { return count }
-    }
+  /// Deletes until nothing is left to delete.
+  private func inSteps(_ text: String, _ parameters: [SQLValue], _ connection: Connection) throws(StorageError) {
+    while try connection.exchange(tables.statement(text, parameters)).changed >= Self.step {}
   }
 
   /// Removes commits. The commits that were made on them record their identities and parents, which stay known for ever.
   ///
   /// A commit that is made meanwhile refers to none of them: its flush, or its push, checks the bound. Another pruning waits for the row of
   /// a lease that no other transaction ever sees.
-  private func removeCommits(before bound: SQLValue, _ connection: Connection) throws(StorageError) -> Int {
+  private func removeCommits(before bound: SQLValue, _ connection: Connection) throws(StorageError) {
     let goes = "not \(Tables.isKept("c.number", oldest: "$1"))"
-    return try connection.inTransaction { () throws(StorageError) in
+    try connection.inTransaction { () throws(StorageError) in
       let rows = try connection.exchange([
         tables.statement(
           """
@@ -105,7 +91,7 @@ extension ServerStore {
       }
       statements.append(
         tables.statement("delete from {commit} where number = any($1)", [.numbers(going.map(\.number))]))
-      return try connection.exchange(statements)[statements.count - 1].changed
+      try connection.exchange(statements)
     }
   }
 

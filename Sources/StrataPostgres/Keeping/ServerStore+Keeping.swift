@@ -7,7 +7,7 @@ extension ServerStore {
   ) throws(StorageError) -> CompactionReport {
     let before = (bytes: fileBytes, commits: commitCount)
     if let oldest = try oldestKept(retention), oldest > 1 {
-      _ = try prune(before: oldest)
+      try prune(before: oldest)
       try refreshed()
     }
     let after = (bytes: fileBytes, commits: commitCount)
