@@ -249,12 +249,12 @@ extension ServerStore {
         from {commit} c where c.number <= $1 order by c.number desc limit $2
         """, [.number(newest), .int(Int64(limit))]))
     return try rows.map { row throws(StorageError) in
-      let parents = try rows.numbers(row, 5)
-      return try CommitDescent(
-        number: rows.number(row, 0), identity: CommitIdentity(origin: rows.bits(row, 1), number: rows.number(row, 2)),
-        flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 3))),
-        undoes: rows.int(row, 4) == 0 ? nil : rows.number(row, 4), firstParent: parents.first ?? 0,
-        secondParent: parents.dropFirst().first ?? 0, pedigree: Pedigree(text: rows.text(row, 6)))
+      let identity = try CommitIdentity(origin: rows.bits(row, 1), number: rows.number(row, 2))
+      let commit = try CommitRecord(
+        number: rows.number(row, 0), identity: identity, parents: rows.numbers(row, 5), date: 0, program: "",
+        author: "", action: "", flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 3))),
+        undoes: rows.int(row, 4) == 0 ? nil : rows.number(row, 4))
+      return CommitDescent(of: commit, Pedigree(text: rows.text(row, 6)))
     }
   }
 }

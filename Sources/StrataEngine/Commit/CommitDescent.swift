@@ -11,22 +11,10 @@ package struct CommitDescent: Sendable, Hashable {
   /// The descent beyond the links; nil if the links describe all of it.
   package var pedigree: Pedigree?
 
-  package init(
-    number: UInt64, identity: CommitIdentity, flags: CommitFlags, undoes: UInt64?, firstParent: UInt64,
-    secondParent: UInt64, pedigree: Pedigree? = nil
-  ) {
-    self.number = number
-    self.identity = identity
-    self.flags = flags
-    self.undoes = undoes
-    self.firstParent = firstParent
-    self.secondParent = secondParent
-    self.pedigree = pedigree
-  }
-
   package init(of commit: CommitRecord, _ pedigree: Pedigree?) {
-    self.init(
-      number: commit.number, identity: commit.identity, flags: commit.flags, undoes: commit.undoes,
-      firstParent: commit.parents.first ?? 0, secondParent: commit.parents.dropFirst().first ?? 0, pedigree: pedigree)
+    (number, identity, flags, undoes) = (commit.number, commit.identity, commit.flags, commit.undoes)
+    firstParent = commit.parents.first ?? 0
+    secondParent = commit.parents.dropFirst().first ?? 0
+    self.pedigree = pedigree
   }
 }
