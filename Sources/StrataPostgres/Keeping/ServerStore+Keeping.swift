@@ -39,7 +39,7 @@ extension ServerStore {
     let limit = wallClock().subtractingReportingOverflow(retention.age ?? 0).partialValue
     try forEachCommit { commit throws(StorageError) in
       var isYoung = false
-      if retention.age != nil { isYoung = try clock(of: commit) > limit }
+      if retention.age != nil { isYoung = try clock(of: commit) >= limit }
       guard retention.keeps(byCount: left > 0, byAge: isYoung) else { return false }
       oldest = min(oldest, commit.number)
       if !commit.changesNoRecord { left -= 1 }
