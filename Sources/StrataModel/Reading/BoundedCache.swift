@@ -12,6 +12,8 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
   /// - Parameter half: how many values each half has room for.
   package init(half: Int) { self.half = half }
 
+  package var isEmpty: Bool { young.isEmpty && old.isEmpty }
+
   package subscript(key: Key) -> Value? {
     mutating get {
       if let value = young[key] { return value }
