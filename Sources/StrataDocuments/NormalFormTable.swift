@@ -25,10 +25,15 @@ struct NormalFormTable {
 
   private init() {
     var words = Words(NormalFormData.mappings)
-    while let (scalar, separator) = words.next() {
+    // Numbers that are left out are read as 0.
+    var (scalar, lastSecond): (UInt32, UInt32) = (0, 0)
+    while let (number, separator) = words.next() {
       guard let (first, after) = words.next() else { break }
-      let second = after == UInt8(ascii: "+") ? words.next()?.number ?? 0 : 0
+      scalar = number == 0 ? scalar + 1 : number
       let isComposed = separator == UInt8(ascii: "=")
+      let isPair = after == UInt8(ascii: "+")
+      if isPair { lastSecond = words.next()?.number ?? 0 }
+      let second = isPair || isComposed ? lastSecond : 0
       update(scalar) { ($0.first, $0.second, $0.isComposed) = (first, second, isComposed) }
       if isComposed {
         update(second) { $0.follows = true }
@@ -36,7 +41,11 @@ struct NormalFormTable {
       }
     }
     words = Words(NormalFormData.classes)
-    while let (first, _) = words.next(), let (last, _) = words.next(), let (order, _) = words.next() {
+    var last: UInt32 = 0
+    while let (number, separator) = words.next() {
+      let first = number == 0 ? last + 1 : number
+      last = separator == UInt8(ascii: "-") ? words.next()?.number ?? first : first
+      guard let (order, _) = words.next() else { break }
       for scalar in first...last { update(scalar) { $0.order = UInt8(order) } }
     }
     for scalar in Hangul.vowels { update(scalar) { $0.follows = true } }

@@ -15,24 +15,36 @@ assert unicodedata2.unidata_version == VERSION, f"needs Unicode {VERSION}, this 
 
 
 def mappings():
-    """Each canonical mapping but those of Hangul, as `C0=41+300`, or with a colon where nothing composes to it."""
+    """Each canonical mapping but those of Hangul, as `C0=41+300`, or with a colon where nothing composes to it.
+
+    The number of the character is left out if it is the next one, and the second part of a composition if it is that of the last pair.
+    """
+    last, second = None, None
     for scalar in range(0x110000):
         mapping = unicodedata2.decomposition(chr(scalar))
         if not mapping or mapping.startswith("<") or 0xAC00 <= scalar <= 0xD7A3:
             continue
         parts = [f"{int(part, 16):X}" for part in mapping.split()]
         composes = len(parts) == 2 and unicodedata2.normalize("NFC", chr(scalar)) == chr(scalar)
-        yield f"{scalar:X}{'=' if composes else ':'}{'+'.join(parts)}"
+        number = "" if last is not None and scalar == last + 1 else f"{scalar:X}"
+        written = parts[:1] if composes and parts[1] == second else parts
+        yield f"{number}{'=' if composes else ':'}{'+'.join(written)}"
+        last, second = scalar, parts[1] if len(parts) == 2 else second
 
 
 def classes():
-    """Each run of marks of one combining class, as `300-314=E6`."""
-    start, value = 0, 0
+    """Each run of marks of one combining class, as `300-314=E6`, or `315=E8` for one mark.
+
+    The first number is left out if it is the one behind the last run.
+    """
+    start, value, end = 0, 0, 0
     for scalar in range(0x110001):
         found = unicodedata2.combining(chr(scalar)) if scalar < 0x110000 else 0
         if found != value:
             if value:
-                yield f"{start:X}-{scalar - 1:X}={value:X}"
+                first, last = "" if start == end else f"{start:X}", "" if scalar == start + 1 else f"-{scalar - 1:X}"
+                yield f"{first}{last}={value:X}"
+                end = scalar
             start, value = scalar, found
 
 
@@ -56,9 +68,10 @@ pathlib.Path(__file__).with_name("NormalFormData.swift").write_text(f'''// Gener
 // swift-format-ignore
 enum NormalFormData {{
   /// `C0=41+300`: U+00C0 is U+0041 and U+0300, and they compose to it. `212B:C5`: it is replaced, and nothing composes to it.
+  /// `=61` after `102=41+306`: the next character, U+0103, is U+0061 and, as in the pair before, U+0306.
   static let mappings: StaticString = {literal(mappings())}
 
-  /// `300-314=E6`: the marks from U+0300 to U+0314 are of class 230.
+  /// `300-314=E6`: the marks from U+0300 to U+0314 are of class 230. `=E8` and `-319=DC` after it: U+0315, and U+0316 to U+0319.
   static let classes: StaticString = {literal(classes())}
 }}
 ''')
