@@ -12,8 +12,12 @@ package struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 
   /// Reads a path with or without its first point; throws `DocumentError.invalid` with the column.
   package init(parsing text: String) throws(DocumentError) {
-    var parser = PathParser(text)
-    components = try parser.path()
+    do throws(ExpressionError) {
+      var scanner = ExpressionScanner(text)
+      components = try scanner.wholePath()
+    } catch {
+      throw .invalid(text: text, column: error.column, reason: error.message)
+    }
   }
 
   /// Reads a field as a person names it: a path, or a name with spaces without quotes.
@@ -83,91 +87,4 @@ package struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   package static func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
     isNameStart(scalar) || "0"..."9" ~= scalar || (!scalar.isASCII && scalar.properties.isXIDContinue)
   }
-}
-
-/// Reads paths. Here a bare name may have any characters but points, brackets, quotes and spaces, so that `postal-code` needs no quotes on
-/// a command line.
-private struct PathParser {
-  private let text: String
-  private let scalars: [Unicode.Scalar]
-  private var at = 0
-
-  init(_ text: String) {
-    self.text = text
-    scalars = Array(text.unicodeScalars)
-  }
-
-  mutating func path() throws(DocumentError) -> [DocumentPath.Component] {
-    guard !scalars.isEmpty else { throw error("the path is empty") }
-    if scalars == ["."] { return [] }
-    var components: [DocumentPath.Component] = []
-    if scalars[0] != ".", scalars[0] != "[" { components.append(.member(try name())) }
-    while at < scalars.count {
-      guard components.count < JSONParser.depthLimit else { throw error("nested deeper than \(JSONParser.depthLimit)") }
-      switch scalars[at] {
-      case ".":
-        at += 1
-        if components.isEmpty, at < scalars.count, scalars[at] == "[" { continue }
-        components.append(.member(try name()))
-      case "[": components.append(try subscripted())
-      default: throw error("expected “.” or “[”")
-      }
-    }
-    return components
-  }
-
-  private mutating func name() throws(DocumentError) -> String {
-    guard at < scalars.count else { throw error("the name is missing") }
-    if scalars[at] == "\"" { return try quoted() }
-    var name = String.UnicodeScalarView()
-    while at < scalars.count, !".[]\"".unicodeScalars.contains(scalars[at]), !scalars[at].properties.isWhitespace {
-      name.append(scalars[at])
-      at += 1
-    }
-    guard !name.isEmpty else { throw error("the name is missing") }
-    return String(name)
-  }
-
-  private mutating func quoted() throws(DocumentError) -> String {
-    let start = at
-    at += 1
-    while at < scalars.count, scalars[at] != "\"" { at += scalars[at] == "\\" ? 2 : 1 }
-    guard at < scalars.count else {
-      at = start
-      throw error("the name does not end")
-    }
-    at += 1
-    var literal = String.UnicodeScalarView()
-    literal.append(contentsOf: scalars[start..<at])
-    guard case .string(let name)? = try? JSONParser.parse(String(literal)) else {
-      at = start
-      throw error("not a text in quotes")
-    }
-    return name
-  }
-
-  private mutating func subscripted() throws(DocumentError) -> DocumentPath.Component {
-    at += 1
-    let component: DocumentPath.Component
-    if at < scalars.count, scalars[at] == "\"" {
-      component = .member(try quoted())
-    } else {
-      let start = at
-      var digits = ""
-      while at < scalars.count, "0"..."9" ~= scalars[at] {
-        digits.unicodeScalars.append(scalars[at])
-        at += 1
-      }
-      guard let index = Int(digits) else {
-        at = start
-        throw error("expected a position from 0 or a name in quotes")
-      }
-      component = .index(index)
-    }
-    guard at < scalars.count, scalars[at] == "]" else { throw error("expected “]”") }
-    at += 1
-    return component
-  }
-
-  private func error(_ reason: String) -> DocumentError { .invalid(text: text, column: at + 1, reason: reason) }
 }

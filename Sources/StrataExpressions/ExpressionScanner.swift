@@ -1,21 +1,12 @@
 import StrataDocuments
 
 /// Takes words, symbols, paths and literals off the front of an expression.
-struct ExpressionScanner {
-  private let scalars: [Unicode.Scalar]
-  private(set) var at = 0
-
-  init(_ text: String) { scalars = Array(text.unicodeScalars) }
-
+extension ExpressionScanner {
   var isAtEnd: Bool {
     mutating get {
       skipSpaces()
       return at == scalars.count
     }
-  }
-
-  mutating func skipSpaces() {
-    while at < scalars.count, scalars[at].properties.isWhitespace { at += 1 }
   }
 
   /// Takes a symbol, whatever follows it.
@@ -77,15 +68,15 @@ struct ExpressionScanner {
   mutating func path() throws(ExpressionError) -> DocumentPath? {
     skipSpaces()
     guard at < scalars.count else { return nil }
-    var components: [DocumentPath.Component] = []
+    var first: [DocumentPath.Component] = []
     if DocumentPath.isNameStart(scalars[at]) {
       let start = at
-      let name = name()
+      let name = try name()
       if DocumentPath.reservedWords.contains(name.lowercased()) {
         at = start
         return nil
       }
-      components.append(.member(name))
+      first = [.member(name)]
     } else if scalars[at] == "." {
       guard at + 1 < scalars.count,
         DocumentPath.isNameStart(scalars[at + 1]) || "\"[".unicodeScalars.contains(scalars[at + 1])
@@ -97,49 +88,7 @@ struct ExpressionScanner {
     } else {
       return nil
     }
-    while at < scalars.count {
-      guard components.count < JSONParser.depthLimit else { throw expected("a shorter path") }
-      if scalars[at] == "." {
-        at += 1
-        components.append(.member(try memberName()))
-      } else if scalars[at] == "[" {
-        components.append(try subscripted())
-      } else {
-        break
-      }
-    }
-    return DocumentPath(components)
-  }
-
-  private mutating func name() -> String {
-    let start = at
-    while at < scalars.count, DocumentPath.isNamePart(scalars[at]) { at += 1 }
-    return text(start..<at)
-  }
-
-  private mutating func memberName() throws(ExpressionError) -> String {
-    guard at < scalars.count else { throw ExpressionError("the name is missing", column: at + 1) }
-    if scalars[at] == "\"", let name = try string() { return name }
-    guard DocumentPath.isNamePart(scalars[at]) else { throw ExpressionError("the name is missing", column: at + 1) }
-    return name()
-  }
-
-  private mutating func subscripted() throws(ExpressionError) -> DocumentPath.Component {
-    at += 1
-    let component: DocumentPath.Component
-    if at < scalars.count, scalars[at] == "\"", let name = try string() {
-      component = .member(name)
-    } else {
-      let start = at
-      while at < scalars.count, "0"..."9" ~= scalars[at] { at += 1 }
-      guard let index = Int(text(start..<at)) else {
-        throw ExpressionError("expected a position from 0 or a name in quotes", column: start + 1)
-      }
-      component = .index(index)
-    }
-    guard at < scalars.count, scalars[at] == "]" else { throw ExpressionError("expected “]”", column: at + 1) }
-    at += 1
-    return component
+    return DocumentPath(try steps(after: first))
   }
 
   // MARK: Literals
@@ -155,51 +104,6 @@ struct ExpressionScanner {
     if consume(word: "false") { return .bool(false) }
     if consume(word: "null") || consume(word: "nil") { return .null }
     return nil
-  }
-
-  mutating func string() throws(ExpressionError) -> String? {
-    skipSpaces()
-    guard at < scalars.count, scalars[at] == "\"" || scalars[at] == "'" else { return nil }
-    let start = at
-    let quote = scalars[at]
-    at += 1
-    var content = String.UnicodeScalarView()
-    while at < scalars.count, scalars[at] != quote {
-      if scalars[at] == "\\" {
-        content.append(try escape())
-      } else {
-        content.append(scalars[at])
-        at += 1
-      }
-    }
-    guard at < scalars.count else { throw ExpressionError("the text does not end", column: start + 1) }
-    at += 1
-    return String(content)
-  }
-
-  private mutating func escape() throws(ExpressionError) -> Unicode.Scalar {
-    let start = at
-    at += 2
-    guard at <= scalars.count else { throw ExpressionError("the text does not end", column: start + 1) }
-    switch scalars[at - 1] {
-    case "\"", "'", "\\", "/": return scalars[at - 1]
-    case "n": return "\n"
-    case "r": return "\r"
-    case "t": return "\t"
-    case "0": return "\0"
-    case "u":
-      let isBraced = at < scalars.count && scalars[at] == "{"
-      if isBraced { at += 1 }
-      let first = at
-      while at < scalars.count, at < first + (isBraced ? 8 : 4), scalars[at].properties.isASCIIHexDigit { at += 1 }
-      guard let code = UInt32(text(first..<at), radix: 16), let scalar = Unicode.Scalar(code) else { break }
-      guard isBraced else { return scalar }
-      guard at < scalars.count, scalars[at] == "}" else { break }
-      at += 1
-      return scalar
-    default: break
-    }
-    throw ExpressionError("unknown escape", column: start + 1)
   }
 
   /// `2026-11-17`, `2026-11-17T09:30:00Z`.
@@ -293,12 +197,5 @@ struct ExpressionScanner {
     } catch {
       throw ExpressionError(error.message, column: start + 1 + error.column)
     }
-  }
-
-  private func text(_ range: Range<Int>) -> String {
-    var view = String.UnicodeScalarView()
-    // The standard library's `append(contentsOf:)` is not specialised, and looks its types up.
-    for scalar in scalars[range] { view.append(scalar) }
-    return String(view)
   }
 }

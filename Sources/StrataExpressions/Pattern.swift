@@ -1,3 +1,5 @@
+package import StrataDocuments
+
 /// A regular expression that is matched in time linear in the text, for any pattern and text.
 ///
 /// Characters are Unicode scalars. It knows `.`, classes (`[a-z]`, `[^…]`, `\d \w \s` and their opposites), groups `( )` and `(?: )`, `|`,

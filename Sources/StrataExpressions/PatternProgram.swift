@@ -1,3 +1,5 @@
+import StrataDocuments
+
 /// A pattern as steps for `PatternMachine`.
 struct PatternProgram: Sendable {
   enum Step: Sendable {

@@ -1,7 +1,7 @@
 import CodableDatastore
 import StrataModel
 import StrataExchange
-import StrataExpressions
+import StrataDocuments
 import StrataFoundation
 import StrataEngine
 import StoreBrowser

@@ -17,6 +17,7 @@ struct DocumentEditingTests {
     }
     #expect(try path("dims.w") == path(".dims.w"))
     #expect(try path("[\"dims\"].w") == path(".dims.w"))
+    #expect(try path(#"."\b\f\u00e9\ud83d\ude00""#).components == [.member("\u{8}\u{C}é😀")])
     #expect(try path("postal-code").components == [.member("postal-code")])
     #expect(try book[path("authors[0]")] == "Lem")
     #expect(try book[path(".")] == book)

@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataExpressions
 import StrataModel
 

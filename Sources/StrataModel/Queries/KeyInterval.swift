@@ -1,5 +1,4 @@
-package import StrataExpressions
-import StrataDocuments
+package import StrataDocuments
 
 /// A range of an index's values, as it is typed and as Swift writes it.
 ///

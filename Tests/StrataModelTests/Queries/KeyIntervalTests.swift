@@ -1,4 +1,4 @@
-import StrataExpressions
+import StrataDocuments
 import Testing
 
 @testable import StrataModel

@@ -1,4 +1,4 @@
-/// The reason that a filter, an assignment, a range, a time or a pattern cannot be read.
+/// The reason that a path, a filter, an assignment, a range, a time or a pattern cannot be read.
 package struct ExpressionError: Error, Hashable, Sendable, CustomStringConvertible {
   /// One sentence without a stop at its end.
   package var message: String
