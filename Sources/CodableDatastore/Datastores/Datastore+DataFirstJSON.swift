@@ -3,6 +3,7 @@ public import StrataFoundation
 
 // Stores of JSON whose migrations are given the data first, then the decoder: deprecated forms, which the original library has as well.
 
+@available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
 extension Datastore where AccessMode == ReadWrite {
   /// A datastore that keeps instances as JSON.
   ///
@@ -15,7 +16,6 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func JSONStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -41,7 +41,6 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -56,6 +55,7 @@ extension Datastore where AccessMode == ReadWrite {
   }
 }
 
+@available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
 extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// A datastore that keeps instances as JSON.
   ///
@@ -68,7 +68,6 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func JSONStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -94,7 +93,6 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -109,6 +107,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   }
 }
 
+@available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
 extension Datastore where AccessMode == ReadOnly {
   /// A datastore that only reads instances kept as JSON.
   ///
@@ -120,7 +119,6 @@ extension Datastore where AccessMode == ReadOnly {
   ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyJSONStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -145,7 +143,6 @@ extension Datastore where AccessMode == ReadOnly {
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -160,6 +157,7 @@ extension Datastore where AccessMode == ReadOnly {
   }
 }
 
+@available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
 extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// A datastore that only reads instances kept as JSON.
   ///
@@ -171,7 +169,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - decoder: The decoder that is passed to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyJSONStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -196,7 +193,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,

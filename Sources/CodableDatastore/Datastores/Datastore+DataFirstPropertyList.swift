@@ -4,6 +4,7 @@ public import StrataFoundation
 // Stores of property lists whose migrations are given the data first, then the decoder: deprecated forms, which the original library has as
 // well.
 
+@available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
 extension Datastore where AccessMode == ReadWrite {
   /// A datastore that keeps instances as property lists.
   ///
@@ -15,7 +16,6 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func propertyListStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -40,7 +40,6 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func propertyListStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -55,6 +54,7 @@ extension Datastore where AccessMode == ReadWrite {
   }
 }
 
+@available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
 extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// A datastore that keeps instances as property lists.
   ///
@@ -66,7 +66,6 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func propertyListStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -91,7 +90,6 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func propertyListStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -106,6 +104,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   }
 }
 
+@available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
 extension Datastore where AccessMode == ReadOnly {
   /// A datastore that only reads instances kept as property lists.
   ///
@@ -116,7 +115,6 @@ extension Datastore where AccessMode == ReadOnly {
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyPropertyListStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -139,7 +137,6 @@ extension Datastore where AccessMode == ReadOnly {
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyPropertyListStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -153,6 +150,7 @@ extension Datastore where AccessMode == ReadOnly {
   }
 }
 
+@available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
 extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// A datastore that only reads instances kept as property lists.
   ///
@@ -163,7 +161,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyPropertyListStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
@@ -186,7 +183,6 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
   ///   - onNoActor: Tells the compiler which overload to prefer if both kinds of migrations fit.
-  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyPropertyListStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
