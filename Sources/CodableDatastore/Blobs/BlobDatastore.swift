@@ -105,7 +105,6 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   }
 
   fileprivate static var coder: KeyCoder<String> { KeyCoder<String>.make() }
-  fileprivate static var head: [UInt8] { RecordBytes.head(version: "1") }
 }
 
 extension BlobDatastore where AccessMode == ReadWrite {
@@ -158,8 +157,15 @@ extension BlobDatastore where AccessMode == ReadWrite {
 
   private func persist(_ contents: BlobSpool, to name: String) async throws {
     try Self.requireFit(contents.count)
-    let record = BlobRecord(head: Self.head, contents: contents)
-    try await write("persist \(key)", name) { transaction, key in try record.put(as: key, in: tree, of: transaction) }
+    try await write("persist \(key)", name) { transaction, key in
+      // The same bytes are not written again.
+      if let found = try transaction.currentReference(of: key, in: tree), let blobs = try transaction.tree(tree),
+        try contents.isSame(as: blobs.reader(of: found))
+      {
+        return
+      }
+      _ = try transaction.put(key, count: contents.count, in: tree, piece: contents.bytes)
+    }
   }
 
   /// Deletes the blob of a name.
@@ -175,8 +181,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
-  private static func requireFit(_ size: UInt64) throws {
-    let count = size + UInt64(head.count)
+  private static func requireFit(_ count: UInt64) throws {
     if count > Limits.value { throw StoreError(.valueTooLong(count: count, limit: Limits.value)) }
   }
 
@@ -199,43 +204,6 @@ extension BlobDatastore where AccessMode == ReadWrite {
         return try body(transaction, key)
       }
     }
-  }
-}
-
-/// A record that holds a blob: its bytes after a head.
-private struct BlobRecord {
-  let head: [UInt8]
-  let contents: BlobSpool
-
-  /// Writes the record, unless the same bytes are there.
-  func put(as key: [UInt8], in tree: TreeName, of transaction: any WriteTransaction) throws {
-    let count = UInt64(head.count) + contents.count
-    if let found = try transaction.currentReference(of: key, in: tree), let tree = try transaction.tree(tree),
-      try isSame(tree.reader(of: found), count)
-    {
-      return
-    }
-    _ = try transaction.put(key, count: count, in: tree, piece: bytes)
-  }
-
-  private func isSame(_ stored: ValueReader, _ count: UInt64) throws -> Bool {
-    var stored = stored
-    guard UInt64(stored.remaining) == count else { return false }
-    while case let position = count - UInt64(stored.remaining), position < count {
-      let piece = try stored.next(atMost: BlobSpool.limit)
-      guard try piece == Bytes(bytes(at: position, count: piece.count)) else { return false }
-    }
-    return true
-  }
-
-  /// Bytes of the head and the contents together.
-  private func bytes(at position: UInt64, count: Int) throws(StorageError) -> [UInt8] {
-    let start = Int(position)
-    guard start >= head.count else {
-      let part = head[start...].prefix(count)
-      return try Array(part) + contents.bytes(at: 0, count: count - part.count)
-    }
-    return try contents.bytes(at: position - UInt64(head.count), count: count)
   }
 }
 

@@ -1,11 +1,13 @@
 import StrataEngine
 import StrataFoundation
+import StrataModel
 
-/// Pieces of data whose number is unknown: kept in memory while they are few, then in a file without a name, which the system removes with
-/// its last reference.
+/// A record that holds a blob: a head, and pieces of data whose number is unknown. They are kept in memory while they are few, then in a file
+/// without a name, which the system removes with its last reference.
 struct BlobSpool: Sendable {
   /// The number of bytes from which memory is written to the file.
   static let limit = 1 << 20
+  private static let head = RecordBytes.head(version: "1")
 
   private(set) var memory: [UInt8] = []
   private(set) var file: (any DiskFile)?
@@ -13,7 +15,8 @@ struct BlobSpool: Sendable {
   private var path = ""
   private var written: UInt64 = 0
 
-  var count: UInt64 { written + UInt64(memory.count) }
+  /// The number of bytes of the record.
+  var count: UInt64 { UInt64(Self.head.count) + written + UInt64(memory.count) }
 
   init(memory: [UInt8] = []) { self.memory = memory }
   /// A file at a path, of a length that it was found to have.
@@ -21,7 +24,9 @@ struct BlobSpool: Sendable {
 
   /// The bytes of a file up to its end, wherever that is. `check` throws if there are too many.
   init(of source: any DiskFile, check: (_ count: UInt64) throws -> Void) throws {
-    while case let piece = try Self.read(source, at: count, count: Self.limit / 16), !piece.isEmpty {
+    var offset: UInt64 = 0
+    while case let piece = try Self.read(source, at: offset, count: Self.limit / 16), !piece.isEmpty {
+      offset += UInt64(piece.count)
       try append(Data(piece))
       try check(count)
     }
@@ -38,13 +43,26 @@ struct BlobSpool: Sendable {
     return Array(bytes.prefix(try result.get()))
   }
 
-  /// Bytes from a position on, which must be there.
+  /// Bytes of the record from a position on, which must be there.
   func bytes(at position: UInt64, count: Int) throws(StorageError) -> [UInt8] {
-    guard let file else { return Array(memory[Int(position)...].prefix(count)) }
+    let head = Array(Self.head.dropFirst(Int(position)).prefix(count))
+    let (start, count) = (max(position, UInt64(Self.head.count)) - UInt64(Self.head.count), count - head.count)
+    guard let file else { return head + memory[Int(start)...].prefix(count) }
     let found: [UInt8]
-    do { found = try Self.read(file, at: position, count: count) } catch { throw .io(error) }
+    do { found = try Self.read(file, at: start, count: count) } catch { throw .io(error) }
     guard found.count == count else { throw .io(.shortened(path)) }
-    return found
+    return head.isEmpty ? found : head + found
+  }
+
+  /// Whether a stored record has the same bytes.
+  func isSame(as stored: ValueReader) throws -> Bool {
+    var stored = stored
+    guard UInt64(stored.remaining) == count else { return false }
+    while case let position = count - UInt64(stored.remaining), position < count {
+      let piece = try stored.next(atMost: Self.limit)
+      guard try piece == Bytes(bytes(at: position, count: piece.count)) else { return false }
+    }
+    return true
   }
 
   mutating func append(_ piece: Data) throws {
