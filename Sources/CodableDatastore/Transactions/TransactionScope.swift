@@ -26,18 +26,22 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     var isRolledBack = false
     /// The state that a reading scope reads, from its first read on.
     var fixed: ReadState?
-    /// The state that a scope with a running child shows to its other tasks.
-    var frozen: ReadState?
-    var child: TransactionScope?
-    /// The savepoint to which a failed child rolls back.
-    var savepoint: Savepoint?
-    var parent: TransactionScope?
+    /// The running child, and the state that the scope shows to its other tasks meanwhile.
+    var child: (scope: TransactionScope, frozen: ReadState)?
     /// A step that failed halfway: nothing of the transaction may be committed.
     var failure: (any Error)?
     var changes = RecordedChanges()
+
+    func requireActive() throws {
+      if isEnded { throw DatastoreInterfaceError.transactionInactive }
+      if let failure { throw failure }
+    }
   }
 
-  var isChild: Bool { state.withLock { $0.parent != nil } }
+  /// The scope of which this one is a child, and the savepoint to which a failed child rolls back.
+  private let parent: (scope: TransactionScope, savepoint: Savepoint)?
+
+  var isChild: Bool { parent != nil }
 
   /// A scope that reads: the newest commit as of its first read, or the state of its parent.
   init(readingFrom store: _StoreHandle, parent: TransactionScope?, outer: TransactionScope?) throws {
@@ -46,6 +50,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     self.store = store
     converted = nil
     self.outer = outer
+    self.parent = nil
     if let parent {
       let fixed = try parent.isReading ? parent.readState() : parent.snapshot()
       state.withLock { $0.fixed = fixed }
@@ -64,7 +69,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     store = nil
     converted = datastore
     self.outer = outer
-    state.withLock { ($0.parent, $0.savepoint) = (parent?.scope, parent?.savepoint) }
+    self.parent = parent
   }
 
   var isReading: Bool { work == nil }
@@ -101,7 +106,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
       if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
       if let work {
         work.uses.add(1, ordering: .relaxed)
-        return state.frozen ?? .open(self)
+        return state.child?.frozen ?? .open(self)
       }
       if let fixed = state.fixed { return fixed }
       let fixed = ReadState(try store?.currentView())
@@ -117,7 +122,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     work.uses.add(1, ordering: .relaxed)
     return try throwingStoreErrors {
       try work.step.withLock { _ in
-        try requireActive()
+        try state.withLock { try $0.requireActive() }
         return try body(work.transaction)
       }
     }
@@ -138,15 +143,8 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   /// Notes a change, which is reported to observers after the commit.
   func recordChange(_ change: StoredChange) { state.withLock { $0.changes.append(change) } }
 
-  private func requireActive() throws {
-    try state.withLock { state in
-      if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
-      if let failure = state.failure { throw failure }
-    }
-  }
-
   private func snapshot() throws -> ReadState {
-    if let frozen = state.withLock({ $0.frozen }) { return frozen }
+    if let frozen = state.withLock({ $0.child?.frozen }) { return frozen }
     return try step { transaction in
       var trees: [TreeName: Tree] = [:]
       for name in try transaction.trees() { trees[name] = try transaction.tree(name) }
@@ -162,24 +160,19 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     let child = TransactionScope(writing: work, outer: outer, in: (self, savepoint))
     // Calls that this task itself has begun beside it would wait for the child, which may be waiting for them.
     if runsOwnCode, child.task == task { turns.refuse(with: StoreError.besideNestedTransaction) }
-    state.withLock { state in
-      state.frozen = frozen
-      state.child = child
-    }
+    state.withLock { $0.child = (child, frozen) }
     return child
   }
 
   /// Hands a child's writes to its parent.
   func finish() throws {
-    let (parent, changes) = try state.withLock { state in
-      if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
-      if let failure = state.failure { throw failure }
+    let changes = try state.withLock { state in
+      try state.requireActive()
       state.isEnded = true
-      return (state.parent, state.changes)
+      return state.changes
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
-    parent?.state.withLock { state in
-      state.frozen = nil
+    parent?.scope.state.withLock { state in
       state.child = nil
       state.changes += changes
     }
@@ -187,24 +180,19 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
 
   func rollBack() throws {
     guard let work else { return }
-    let (wasEnded, parent, savepoint) = state.withLock { state in
+    let wasEnded = state.withLock { state in
       defer { (state.isEnded, state.isRolledBack) = (true, true) }
-      return (state.isEnded, state.parent, state.savepoint)
+      return state.isEnded
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
-    guard !wasEnded, let savepoint else { return }
+    guard !wasEnded, let parent else { return }
     work.forgetDatastores()
     endChild()
-    defer {
-      parent?.state.withLock { state in
-        state.frozen = nil
-        state.child = nil
-      }
-    }
+    defer { parent.scope.state.withLock { $0.child = nil } }
     do {
-      try work.step.withLock { _ throws(StorageError) in try work.transaction.rollback(to: savepoint) }
+      try work.step.withLock { _ throws(StorageError) in try work.transaction.rollback(to: parent.savepoint) }
     } catch {
-      parent?.state.withLock { $0.failure = StoreError(error) }
+      parent.scope.state.withLock { $0.failure = StoreError(error) }
     }
   }
 
@@ -236,7 +224,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
 
   /// Rolls back a child that is still running when its parent ends.
   private func endChild() {
-    let child = state.withLock { $0.child }
+    let child = state.withLock { $0.child?.scope }
     try? child?.rollBack()
   }
 
@@ -296,8 +284,8 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     guard let work else { throw DiskPersistenceError.cannotWrite }
     endChild()
     let changes = try work.step.withLock { _ in
-      try requireActive()
-      return state.withLock { state in
+      try state.withLock { state in
+        try state.requireActive()
         state.isEnded = true
         defer { state.changes = RecordedChanges() }
         return options.contains(.skipObservations) ? RecordedChanges() : state.changes
