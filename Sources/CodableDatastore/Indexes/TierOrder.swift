@@ -42,11 +42,9 @@ protocol DescendingValue: Sendable {
   associatedtype Value: Indexable
   /// The value whose order is turned around.
   var value: Value { get }
-  static var valueTypeName: String { get }
-  static var encoding: KeyEncoding { get }
-  /// - Parameter isTurned: whether another such type turns the order of this one around.
-  static func comparison(to key: KeyValue, isTurned: Bool) throws -> (Self) -> Int
 }
+
+extension Descending: DescendingValue {}
 
 extension CompoundKey: TieredValue {
   static var tiers: [ValueTier] {
@@ -64,30 +62,24 @@ extension CompoundKey: TieredValue {
   }
 }
 
-extension Descending: DescendingValue {
-  static var valueTypeName: String { String(describing: Value.self) }
-  static var encoding: KeyEncoding { .descending(tier(Value.self).encoding) }
-
-  static func comparison(to key: KeyValue, isTurned: Bool) throws -> (Self) -> Int {
-    let values = try tierComparison(Value.self, to: [key], isTurned: !isTurned)
-    return { values($0.value) }
-  }
-}
-
 private func tier<Value: Indexable>(_ type: Value.Type) -> ValueTier {
-  guard let type = type as? any DescendingValue.Type else {
-    return (String(describing: type), false, KeyCoder<Value>.make().encoding)
+  func turned<Turned: DescendingValue>(_ type: Turned.Type) -> ValueTier {
+    (String(describing: Turned.Value.self), true, .descending(tier(Turned.Value.self).encoding))
   }
-  return (type.valueTypeName, true, type.encoding)
+  if let type = type as? any DescendingValue.Type { return turned(type) }
+  return (String(describing: type), false, KeyCoder<Value>.make().encoding)
 }
 
-/// Compares values with one key or, if they have several tiers, with some first tiers.
+/// Compares values with one key or, if they have several tiers, with some first tiers. `isTurned` is whether another type turns their order
+/// around.
 private func tierComparison<Value: Indexable>(
   _ type: Value.Type, to tiers: ArraySlice<KeyValue>, isTurned: Bool = false
 ) throws -> (Value) -> Int {
   func tiered<Tiered: TieredValue>(_ type: Tiered.Type) throws -> Any { try Tiered.comparison(to: tiers) }
   func turned<Turned: DescendingValue>(_ type: Turned.Type, _ key: KeyValue) throws -> Any {
-    try Turned.comparison(to: key, isTurned: isTurned)
+    let values = try tierComparison(Turned.Value.self, to: [key], isTurned: !isTurned)
+    let place: (Turned) -> Int = { values($0.value) }
+    return place
   }
   // The types are the same, and so are the functions' types.
   if let type = type as? any TieredValue.Type, let known = try tiered(type) as? (Value) -> Int { return known }
