@@ -51,8 +51,7 @@ struct DeclaredIndex<Instance: Sendable> {
     switch value {
     case let wrapper as any IndexWrapper:
       guard var inner = Self(wrapper.wrapped) else { return nil }
-      if wrapper.makesDirect { inner.storage = .direct }
-      if wrapper.makesUnique { inner.isUnique = true }
+      if wrapper.isUnique { inner.isUnique = true } else { inner.storage = .direct }
       self = inner
     case let index as any IndexRepresentation:
       guard let matching = index.matches(Instance.self) else { return nil }
@@ -65,18 +64,16 @@ struct DeclaredIndex<Instance: Sendable> {
 
 protocol IndexWrapper {
   var wrapped: Any { get }
-  var makesDirect: Bool { get }
-  var makesUnique: Bool { get }
+  /// Whether it makes an index unique; otherwise it makes it direct.
+  var isUnique: Bool { get }
 }
 
 extension Direct: IndexWrapper {
   var wrapped: Any { wrappedValue }
-  var makesDirect: Bool { true }
-  var makesUnique: Bool { false }
+  var isUnique: Bool { false }
 }
 
 extension Unique: IndexWrapper {
   var wrapped: Any { wrappedValue }
-  var makesDirect: Bool { false }
-  var makesUnique: Bool { true }
+  var isUnique: Bool { true }
 }
