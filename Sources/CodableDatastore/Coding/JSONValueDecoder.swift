@@ -240,11 +240,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
   var codingPath: [any CodingKey] { list.askedPath }
   var count: Int? { Int(list.token.count) }
   var isAtEnd: Bool { position >= Int(list.token.count) }
-  var currentIndex: Int {
-    // Foundation's decoder counts on if a value is asked for behind the last one.
-    if isAtEnd { list.context.pointee.isUncertain = true }
-    return position
-  }
+  var currentIndex: Int { position }
 
   /// The next element, without advancing: a value that could not be decoded is the next one again.
   private func next(_ type: Any.Type) throws -> JSONValue {
@@ -282,6 +278,32 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
   }
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try element { [reading] in try $0.decode(type, in: reading) }
+  }
+
+  /// As Foundation's decoder does, it counts on behind the last element.
+  @inline(__always)
+  private mutating func present<T>(_ body: (JSONValue) throws -> T) throws -> T? {
+    if isAtEnd { position &+= 1 }
+    return try position > Int(list.token.count) || decodeNil() ? nil : element(body)
+  }
+
+  // None for integers of 128 bits: for them Foundation's decoder has the default of the standard library.
+  mutating func decodeIfPresent(_ type: Bool.Type) throws -> Bool? { try present { try $0.bool() } }
+  mutating func decodeIfPresent(_ type: String.Type) throws -> String? { try present { try $0.text() } }
+  mutating func decodeIfPresent(_ type: Double.Type) throws -> Double? { try present { try $0.double() } }
+  mutating func decodeIfPresent(_ type: Float.Type) throws -> Float? { try present { try $0.float() } }
+  mutating func decodeIfPresent(_ type: Int.Type) throws -> Int? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: Int8.Type) throws -> Int8? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: Int16.Type) throws -> Int16? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: Int32.Type) throws -> Int32? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: Int64.Type) throws -> Int64? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: UInt.Type) throws -> UInt? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: UInt8.Type) throws -> UInt8? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: UInt16.Type) throws -> UInt16? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: UInt32.Type) throws -> UInt32? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent(_ type: UInt64.Type) throws -> UInt64? { try present { try $0.integer(type) } }
+  mutating func decodeIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
+    try present { [reading] in try $0.decode(type, in: reading) }
   }
 
   mutating func nestedContainer<Nested: CodingKey>(
