@@ -2,7 +2,7 @@ package import StrataDocuments
 
 /// A regular expression that is matched in time linear in the text, for any pattern and text.
 ///
-/// Characters are Unicode scalars. It knows `.`, classes (`[a-z]`, `[^…]`, `\d \w \s` and their opposites), groups `( )` and `(?: )`, `|`,
+/// Characters are the Unicode scalars of the composed form, in patterns and in texts. It knows `.`, classes (`[a-z]`, `[^…]`, `\d \w \s` and their opposites), groups `( )` and `(?: )`, `|`,
 /// `* + ? {n} {n,} {n,m}` and their lazy forms, `^ $ \b \B`, `\n \r \t \f \xHH \uHHHH \u{H…}`. Syntax that would need backtracking
 /// (references to groups, look-around) is refused with its column.
 package struct Pattern: Sendable, Hashable {
@@ -27,20 +27,20 @@ package struct Pattern: Sendable, Hashable {
     source = text
     ignoresCase = false
     program = try PatternProgram(
-      compiling: .sequence(text.unicodeScalars.map { .scalar($0) }), groups: 0, ignoresCase: false)
+      compiling: .sequence(NormalForm.composed(text).unicodeScalars.map { .scalar($0) }), groups: 0, ignoresCase: false)
   }
 
   /// Whether the pattern occurs anywhere in a text. Linear in the text.
   package func occurs(in text: String) -> Bool {
     var machine = PatternMachine(program, captures: false)
-    return machine.occurs(in: text)
+    return machine.occurs(in: NormalForm.composed(text))
   }
 
-  /// The places of all occurrences that are not empty, in Unicode scalars.
+  /// The places of all occurrences that are not empty, in Unicode scalars of the composed form.
   package func places(in text: String) -> [Range<Int>] {
     var machine = PatternMachine(program, captures: true)
     machine.stepLimit = 1_000_000
-    let scalars = Array(text.unicodeScalars)
+    let scalars = Array(NormalForm.composed(text).unicodeScalars)
     var places: [Range<Int>] = []
     var at = 0
     while at <= scalars.count, let found = machine.firstMatch(in: scalars, from: at) {
@@ -55,7 +55,7 @@ package struct Pattern: Sendable, Hashable {
   package func replacing(in text: String, with template: String, stepLimit: Int = 50_000_000) -> String? {
     var machine = PatternMachine(program, captures: true)
     machine.stepLimit = stepLimit
-    let scalars = Array(text.unicodeScalars)
+    let scalars = Array(NormalForm.composed(text).unicodeScalars)
     let template = Array(template.unicodeScalars)
     var result = String.UnicodeScalarView()
     var at = 0
@@ -70,6 +70,7 @@ package struct Pattern: Sendable, Hashable {
       at += 1
     }
     if machine.isExhausted { return nil }
+    if at == 0 { return text }
     if at < scalars.count { result.append(contentsOf: scalars[at...]) }
     return String(result)
   }

@@ -57,7 +57,7 @@ struct PatternParser {
   private var depth = 0
   private(set) var groups = 0
 
-  init(_ text: String) { scalars = Array(text.unicodeScalars) }
+  init(_ text: String) { scalars = Array(NormalForm.composed(text).unicodeScalars) }
 
   mutating func pattern() throws(ExpressionError) -> PatternTree {
     let tree = try choice()

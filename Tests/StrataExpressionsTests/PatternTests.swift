@@ -26,6 +26,21 @@ struct PatternTests {
     #expect(try Pattern(pattern).occurs(in: text) == occurs)
   }
 
+  @Test("a letter is found in each of its normal forms, by a pattern in any of them")
+  func normalForms() throws {
+    let forms = ["caf\u{e9}", "cafe\u{301}"]
+    for text in forms {
+      for pattern in forms + ["^caf.$", "[\u{e9}]", "caf[^e]"] {
+        #expect(try Pattern(pattern).occurs(in: text))
+        #expect(try Pattern(pattern).replacing(in: text, with: "x")?.hasSuffix("x") == true)
+        #expect(try Pattern(pattern).places(in: text).last?.upperBound == 4)
+      }
+      #expect(try Pattern(literally: "\u{e9}").replacing(in: text, with: "e") == "cafe")
+      #expect(try Pattern("x").replacing(in: text, with: "")?.utf8.elementsEqual(text.utf8) == true)
+      #expect(try !Pattern("e").occurs(in: text))
+    }
+  }
+
   @Test("case is ignored on request, in classes too")
   func ignoringCase() throws {
     #expect(try Pattern("žOFIE", ignoresCase: true).occurs(in: "Žofie"))

@@ -76,9 +76,11 @@ struct SearchText: Hashable, Sendable {
     }
   }
 
-  /// The characters at ranges of Unicode scalars.
+  /// The characters at ranges of Unicode scalars of the composed form.
   private static func characters(_ scalars: [Range<Int>], in line: [Character]) -> [Range<Int>] {
-    let owner = line.indices.flatMap { place in line[place].unicodeScalars.map { _ in place } }
+    let owner = line.indices.flatMap { place in
+      NormalForm.composed(String(line[place])).unicodeScalars.map { _ in place }
+    }
     return scalars.filter { $0.upperBound <= owner.count }.map { owner[$0.lowerBound]..<owner[$0.upperBound - 1] + 1 }
   }
 }
