@@ -162,7 +162,8 @@ extension Verb {
         JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins. Without --id the \
         identifier is that of the datastore; of a new one a unique field called id, _id, uuid, guid, key, code or identifier, or \
         ending in id. A document without one is refused alone. Cells are read as the types that the records of the datastore have: a \
-        fraction among whole numbers is refused, unless --type says that the column has numbers. A record that is changed keeps its \
+        fraction among whole numbers is refused, unless --type says that the column has numbers. There " 7 ", +7 and .5 are numbers; \
+        1,000, (7) and 7% are refused, because their meaning differs from program to program. A record that is changed keeps its \
         version; a new one takes the newest, which its members must fit. A file that lacks a field of the records that it would \
         replace is refused without --merge or --replace. If nothing is read of a file that has contents, the \
         status is 1. On a server --history goes on from head, or is refused: nothing lies beside head there.

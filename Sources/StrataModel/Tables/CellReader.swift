@@ -45,6 +45,18 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// A cell without blanks around it, and a number with JSON's sign and first digit: `+.5` is 0.5. A number that may mean several, such as
+  /// `1,234`, stays as it is.
+  func plain(_ cell: String) -> String {
+    guard self == .bool || self == .integer || self == .number else { return cell }
+    let text = cell.trimmingSpaces
+    let sign = text.prefix { $0 == "-" || $0 == "+" }
+    guard self != .bool, sign.count < 2, case let digits = text.dropFirst(sign.count), digits != "." else {
+      return text
+    }
+    return (sign == "-" ? "-" : "") + (digits.first == "." ? "0" : "") + digits
+  }
+
   /// The narrowest type that holds both.
   func joined(with other: CellType) -> CellType {
     switch (self, other) {
@@ -166,10 +178,13 @@ struct CellReader {
       var values: [Document] = []
       values.reserveCapacity(cells.count)
       for (index, cell) in cells.enumerated() {
-        if let value = columns[index].type.value(of: cell.text, isQuoted: cell.isQuoted) {
+        let type = columns[index].type
+        if let value = type.value(of: cell.text, isQuoted: cell.isQuoted) {
           values.append(value)
         } else if rules[index] == nil {
           values.append(.string(cell.text))
+        } else if let value = type.value(of: type.plain(cell.text), isQuoted: cell.isQuoted) {
+          values.append(value)
         } else {
           return ImportRow(
             content: .unreadable(refusal(of: cell, index)), place: stream.place(of: cell.range.lowerBound), span: span)
@@ -193,7 +208,7 @@ struct CellReader {
     let text = cell.text.count > 40 ? "\(cell.text.prefix(40))…" : cell.text
     let (name, type, rule) = (columns[index].path.shortText, columns[index].type, rules[index])
     let isOfNumbers = type == .number || type == .integer && rule?.isChangeable == true
-    let isFraction = isOfNumbers && CellType(cell: cell.text) == .number
+    let isFraction = isOfNumbers && CellType(cell: type.plain(cell.text)) == .number
     return "\(name) is “\(text)”, and it is "
       + (isFraction ? "a whole number" : isOfNumbers ? "a number" : "\(type)") + " \(rule?.origin ?? "")"
       + (isFraction ? "; --type \(name)=number takes fractions" : "")

@@ -117,6 +117,30 @@ struct ImportedRecordsTests {
     #expect(typed.1[0] == #"{"id":1,"code":49,"n":5,"ok":true}"#)
   }
 
+  @Test("a number may have blanks around it, a plus or no digit before its point; what has several meanings is refused")
+  func spelledNumbers() throws {
+    let records: [Document] = [["id": 1, "n": 5, "m": 1.5, "ok": true], ["id": 2, "n": 6, "m": 2, "ok": false]]
+    let (report, found) = try importTable(
+      "id,n,m,ok\n 3 ,+1,.5, TRUE\n4,\u{a0}7 ,-.25,true \n+5,-8, +1.5e3 ,false\n6, ,,\n", over: records)
+    #expect((report.new, report.rejected) == (4, 0), "\(report.rejections)")
+    #expect(
+      found.dropFirst(2) == [
+        #"{"id":3,"n":1,"m":0.5,"ok":true}"#, #"{"id":4,"n":7,"m":-0.25,"ok":true}"#,
+        #"{"id":5,"n":-8,"m":1.5e3,"ok":false}"#, #"{"id":6,"n":null,"m":null,"ok":null}"#,
+      ])
+    let odd = [
+      "1 234", "\"1,234\"", "\"1,5\"", "(5)", "5%", "$5", "- 5", "+-5", "++5", ".", "-.", "..5", "5.", "007", "0x10",
+      "1_000", "−5",
+      "NaN", "٣", "yes",
+    ]
+    let (refused, _) = try importTable(
+      "id,n,m,ok\n" + odd.enumerated().map { "\($0 + 10),1,\($1),true\n" }.joined(), over: records)
+    #expect(refused.rejections.map(\.place) == odd.indices.map { "f.csv:\($0 + 2):6" })
+    #expect(refused.rejections.allSatisfy { $0.reason.hasSuffix("and it is a number in the records of City") })
+    // Without a rule they stay what they are.
+    #expect(try importTable("id,n\n1,+1\n2,.5\n", over: []).1 == [#"{"id":1,"n":"+1"}"#, #"{"id":2,"n":".5"}"#])
+  }
+
   @Test("a fraction is not a whole number, unless a record or an index has fractions, or the user says so")
   func wholeNumbers() throws {
     let records: [Document] = [["id": 1, "n": 5, "m": 1.5], ["id": 2, "n": 6, "m": 2]]
