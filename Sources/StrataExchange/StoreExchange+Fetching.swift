@@ -70,10 +70,13 @@ extension StoreExchange {
         throw ExchangeError.peer(name: peer.name, reason: "its head \(missing.text) did not come")
       }
     }
-    let graph = receiver.graph
+    let (graph, unfinished) = (receiver.graph, (peer as? FolderPeer)?.unfinished.values.sorted() ?? [])
+    if let note = unfinished.first, store.engine.head.number == 0 {
+      throw ExchangeError.peer(name: peer.name, reason: note)
+    }
     var fetched = Fetched(received: receiver.received.count)
     fetched.heads = graph.newest(of: heads.filter { graph.number(of: $0) != nil })
-    fetched.notes = try clockNotes(fetched.heads, graph, peer.name)
+    fetched.notes = try clockNotes(fetched.heads, graph, peer.name) + unfinished.map { "\(peer.name): \($0)" }
     if heads == [store.engine.head.commit.identity], let there = try peer.headCheck() {
       let (here, there) = (try headCheck().split(separator: "\n"), there.split(separator: "\n"))
       if zip(here, there).contains(where: { $0 != $1 }) {

@@ -197,7 +197,7 @@ struct ExchangeVerbTests {
       try FileManager.default.contentsOfDirectory(atPath: shared).first { $0.hasSuffix(".jsonl") })
     let whole = try Data(contentsOf: URL(filePath: shared + "/" + file))
     try whole.prefix(whole.count - 40).write(to: URL(filePath: shared + "/" + file))
-    try run("exchange", second, "stick", status: 1)
+    #expect(try run("exchange", second, "stick").complaint.contains(file))
     try whole.write(to: URL(filePath: shared + "/" + file))
     for path in [second, third, first, second] { try run("exchange", path, "stick") }
     try expectEqual()

@@ -6,14 +6,16 @@ package import StrataEngine
 ///
 /// Each push adds one file, `ORIGIN-FIRST-LAST.jsonl` after the head ORIGIN:LAST that it leads to and the first commit of that origin in
 /// it. If a file has that name already, the number of the commits follows. The file has the commits that no earlier file has. It is written
-/// under another name, synced and renamed, and never changed. Every store reads the files of all stores; a file that is missing or
-/// incomplete is read the next time.
+/// under another name, synced and renamed, and never changed. Every store reads the files of all stores. A file that is incomplete, or
+/// whose commits were made on others that are missing, counts as not there yet: it is read the next time.
 ///
 /// Each store that reads leaves a note, `STORE.seen`, with the heads that it knows. A store with many files there writes their commits as
 /// one file, and removes the small ones once all stores that left a note know that one.
 package final class FolderPeer: Peer {
   package let name: String
   private let path: String
+  /// The heads of files that the last fetch found not all there, with a remark on each.
+  private(set) var unfinished: [CommitIdentity: String] = [:]
 
   /// A store combines its files when it has more than this number.
   private static let mostFiles = 16
@@ -29,7 +31,7 @@ package final class FolderPeer: Peer {
     }
   }
 
-  package func heads() throws -> [CommitIdentity] { Array(Set(try files().map(\.head))).sorted() }
+  package func heads() throws -> [CommitIdentity] { Set(try files().map(\.head)).subtracting(unfinished.keys).sorted() }
 
   fileprivate struct File {
     var head: CommitIdentity
@@ -106,7 +108,7 @@ package final class FolderPeer: Peer {
 
   /// Reads the files that lead to unknown heads, each after the files with the parents of its commits: a commit is linked to the commits
   /// that are here when it comes. If no file has a parent, its commit comes without a link to it. If a file cannot be read to its end, it
-  /// is left for the next time and others are read; the last error is thrown in the end.
+  /// is left for the next time and others are read; if more than its rest is missing, the error is thrown in the end.
   ///
   /// If a commit was made on one that this store has pruned, the files whose heads are here are read again: one of them has it.
   func fetch(_ receiver: CommitReceiver, _ meter: inout TransferMeter) throws {
@@ -122,7 +124,7 @@ package final class FolderPeer: Peer {
     }
     try meter.announce(announced)
     var needsPruned = false
-    var failures: [(head: CommitIdentity, error: any Error)] = []
+    var failures: [(head: CommitIdentity, reason: String, isUnfinished: Bool)] = []
     /// Reads files on and returns whether that brought any commit. A file that is at its end, or cannot be read, is done.
     func goOn(_ streams: [Stream], requiresParents: Bool = true) throws -> Bool {
       var hasCome = false
@@ -138,8 +140,10 @@ package final class FolderPeer: Peer {
             isDone = false
             needsPruned = needsPruned || receiver.graph.knows(parent)
           }
+          var isUnfinished = !isDone
+          if case .stream? = error as? ExchangeError { isUnfinished = stream.lines?.isAtEnd == true }
           failures.removeAll { $0.head == stream.file.head }
-          failures.append((stream.file.head, ExchangeError.peer(name: name, reason: "\(stream.file.name): \(error)")))
+          failures.append((stream.file.head, "\(stream.file.name): \(error)", isUnfinished))
         }
         if isDone { open.removeAll { $0 === stream } }
         if isDone || receiver.received.count > before { hasCome = true }
@@ -155,7 +159,11 @@ package final class FolderPeer: Peer {
       open += readBefore.map { Stream($0, isReadAgain: true) }
       readBefore = []
     }
-    if let failure = failures.first(where: { !isKnown($0.head) }) { throw failure.error }
+    failures.removeAll { isKnown($0.head) }
+    if let failure = failures.first(where: { !$0.isUnfinished }) {
+      throw ExchangeError.peer(name: name, reason: failure.reason)
+    }
+    unfinished = Dictionary(failures.map { ($0.head, "\($0.reason); the next exchange reads it again") }) { $1 }
   }
 
   package func haves() throws -> [Have] { [] }

@@ -12,7 +12,7 @@ package final class LineReader {
   private var ahead: [UInt8] = []
   private var at = 0
   private var again: [UInt8]?
-  private var isAtEnd = false
+  private var hasEnded = false
   private var hasHungUp = false
   private var count = 0
   /// Called after each two seconds in which nothing came.
@@ -53,8 +53,11 @@ package final class LineReader {
   func hangUp() {
     if !hasHungUp { close(descriptor) }
     hasHungUp = true
-    isAtEnd = true
+    hasEnded = true
   }
+
+  /// Whether all has been read, and every line was returned.
+  var isAtEnd: Bool { hasEnded && at >= ahead.count }
 
   /// The next line, without its end; nil at the end.
   ///
@@ -70,7 +73,7 @@ package final class LineReader {
       searched = ahead.count
       if searched - at >= Self.plainLimit, limit > Self.plainLimit { return try longLine(limit) }
       guard searched - at < limit else { throw tooLong(limit) }
-      if isAtEnd { return takesRest && at < ahead.count ? consume(to: ahead.count) : nil }
+      if hasEnded { return takesRest && at < ahead.count ? consume(to: ahead.count) : nil }
       if at > 0 {
         ahead.removeFirst(at)
         searched -= at
@@ -96,8 +99,8 @@ package final class LineReader {
       try ahead[at..<(end ?? ahead.count)].withUnsafeBytes { try file.append($0) }
       guard file.count < UInt64(limit) else { throw tooLong(limit) }
       at = end.map { $0 + 1 } ?? ahead.count
-      if end == nil, isAtEnd, !takesRest { return nil }
-      if end != nil || isAtEnd { break }
+      if end == nil, hasEnded, !takesRest { return nil }
+      if end != nil || hasEnded { break }
       ahead.removeAll(keepingCapacity: true)
       at = 0
       try readMore()
@@ -146,7 +149,7 @@ package final class LineReader {
     }
     ahead += piece
     byteCount += piece.count
-    if count == 0 { isAtEnd = true }
+    if count == 0 { hasEnded = true }
     if count < 0, errno != EINTR { throw failure() }
   }
 
