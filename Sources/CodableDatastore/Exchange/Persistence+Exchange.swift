@@ -20,9 +20,13 @@ extension Persistence where AccessMode == ReadWrite {
 
   /// Keeps the name and the location of another copy beside the store. They are not part of its history.
   ///
-  /// - Throws: ``StoreError`` if there is a remote of this name already, or if the location is invalid.
+  /// - Throws: ``StoreError`` if there is a remote of this name already, if the location is invalid, or if the store is in memory.
   public func addRemote(_ remote: RemoteStore) async throws {
-    try await _store.exchanging { try $0.remotes.add(Remote(name: remote.name, location: remote.location)) }
+    try await _store.exchanging { work in
+      // Its folder would be that of the whole file system.
+      if work.model.isInMemory { throw ModelError.refused(reason: "a store in memory has no other copies") }
+      try work.remotes.add(Remote(name: remote.name, location: remote.location))
+    }
   }
 
   /// Removes a remote. The commits fetched from it stay.

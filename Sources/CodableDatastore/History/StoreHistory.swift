@@ -13,8 +13,7 @@ extension _StoreHandle {
     guard let store else { return nil }
     return EngineStore(
       store, path: connection.path ?? (connection.isServed ? store.path : ""), program: StoreConnection.programName,
-      keepsLock: true,
-      formats: registry.compiledFormats)
+      keepsLock: true, isInMemory: connection.path == nil && !connection.isServed, formats: registry.compiledFormats)
   }
 
   /// The model of a store that is ready to be written outside of a transaction.
