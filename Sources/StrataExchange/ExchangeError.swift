@@ -36,7 +36,8 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
     case .remoteExists(let name): "there is a remote \(name) already"
     case .invalidRemote(let text, let reason): "“\(text)”: \(reason)"
     case .fetchFirst(let name): "\(name) has commits that are not merged here: fetch and merge first"
-    case .unrelated: "the two stores have no commit in common; --unrelated merges them all the same"
+    case .unrelated:
+      "the two stores have no commit in common; --unrelated, in an app unrelated: true, merges them all the same"
     case .unsettled(let count):
       "\(count) \(count == 1 ? "conflict is" : "conflicts are") not settled; nothing was written. "
         + "--ours, --theirs or --later settles them"

@@ -145,8 +145,9 @@ struct ExchangeRefusalTests {
     #expect(try run("history", third, "--json").output == before)
     try run("remote", third, "add", "rivers", first)
     try run("fetch", third)
-    #expect(try run("merge", third, status: 1).complaint.contains("--unrelated"))
-    try run("merge", third, "--unrelated")
+    for verb in ["merge", "exchange"] { #expect(try run(verb, third, status: 1).complaint.contains("--unrelated")) }
+    try run("merge", third, "--unrelated", "--dry-run")
+    try run("exchange", third, "--unrelated")
     #expect(try run("get", third, "River", "1").output.contains("Rhine"))
   }
 

@@ -20,15 +20,19 @@ extension BlockingPersistence where Base.AccessMode == ReadWrite {
 
   /// Previews a merge.
   @available(*, noasync)
-  public func planMerge(with name: String, settling settlement: MergeSettlement = .ask) throws -> MergeReport {
-    try call { try await persistence.planMerge(with: name, settling: settlement) }
+  public func planMerge(
+    with name: String, settling settlement: MergeSettlement = .ask, unrelated: Bool = false
+  ) throws -> MergeReport {
+    try call { try await persistence.planMerge(with: name, settling: settlement, unrelated: unrelated) }
   }
 
   /// Merges the head that was fetched from another copy.
   @available(*, noasync)
   @discardableResult
-  public func merge(with name: String, settling settlement: MergeSettlement = .ask) throws -> MergeReport {
-    try call { try await persistence.merge(with: name, settling: settlement) }
+  public func merge(
+    with name: String, settling settlement: MergeSettlement = .ask, unrelated: Bool = false
+  ) throws -> MergeReport {
+    try call { try await persistence.merge(with: name, settling: settlement, unrelated: unrelated) }
   }
 
   /// Sends commits to another copy; returns their number.
@@ -39,7 +43,9 @@ extension BlockingPersistence where Base.AccessMode == ReadWrite {
   /// Fetches, merges and pushes.
   @available(*, noasync)
   @discardableResult
-  public func exchange(with name: String, settling settlement: MergeSettlement = .ask) throws -> MergeReport {
-    try call { try await persistence.exchange(with: name, settling: settlement) }
+  public func exchange(
+    with name: String, settling settlement: MergeSettlement = .ask, unrelated: Bool = false
+  ) throws -> MergeReport {
+    try call { try await persistence.exchange(with: name, settling: settlement, unrelated: unrelated) }
   }
 }

@@ -50,24 +50,29 @@ extension Persistence where AccessMode == ReadWrite {
 
   /// Previews a merge of the head that was fetched from a remote. Writes nothing.
   ///
+  /// - Parameter unrelated: Whether to merge stores that have no commit in common.
   /// - Throws: ``StoreError`` if nothing was fetched from a remote of this name, or if the store cannot be read.
   public func planMerge(
-    with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil
+    with name: String, settling settlement: MergeSettlement = .ask, unrelated: Bool = false,
+    choosing choose: MergeChooser? = nil
   ) async throws -> MergeReport {
-    try await _store.exchanging { try $0.merge(name, settlement, choose, isDryRun: true) }
+    try await _store.exchanging { try $0.merge(name, settlement, unrelated, choose, isDryRun: true) }
   }
 
   /// Merges the head that was fetched from a remote, field by field, in one commit with two parents. If a conflict is open, nothing is
   /// written, and the report contains it.
   ///
-  /// - Parameter choose: Receives each field, or record, that the settlement leaves open, and chooses a side.
+  /// - Parameters:
+  ///   - unrelated: Whether to merge stores that have no commit in common.
+  ///   - choose: Receives each field, or record, that the settlement leaves open, and chooses a side.
   /// - Throws: ``StoreError`` of kind `refused` within a transaction, and if nothing was fetched from a remote of this name or the store
   ///   cannot be written.
   @discardableResult
   public func merge(
-    with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil
+    with name: String, settling settlement: MergeSettlement = .ask, unrelated: Bool = false,
+    choosing choose: MergeChooser? = nil
   ) async throws -> MergeReport {
-    try await _store.exchanging { try $0.merge(name, settlement, choose, isDryRun: false) }
+    try await _store.exchanging { try $0.merge(name, settlement, unrelated, choose, isDryRun: false) }
   }
 
   /// Sends commits to another copy, and moves its head if no commit of its history is lost by that.
@@ -85,20 +90,21 @@ extension Persistence where AccessMode == ReadWrite {
   /// unless a conflict is open, which the report contains.
   ///
   /// - Parameters:
+  ///   - unrelated: Whether to merge stores that have no commit in common.
   ///   - choose: Receives each field, or record, that the settlement leaves open, and chooses a side.
   ///   - progress: Receives the progress.
-  /// - Throws: As ``fetch(from:progress:)``, ``merge(with:settling:choosing:)`` and ``push(to:progress:)``; the steps done before it stay.
+  /// - Throws: As ``fetch(from:progress:)``, ``merge(with:settling:unrelated:choosing:)`` and ``push(to:progress:)``; the steps done before it stay.
   @discardableResult
   public func exchange(
-    with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil,
-    progress: ExchangeProgressHandler? = nil
+    with name: String, settling settlement: MergeSettlement = .ask, unrelated: Bool = false,
+    choosing choose: MergeChooser? = nil, progress: ExchangeProgressHandler? = nil
   ) async throws -> MergeReport {
     try await _store.exchanging(progress) { work in
       let peer = try work.peer(name)
       return try work.exchange.untilPushed {
         let fetched = try work.fetch(peer, name)
         var report = MergeReport(commit: nil, mergedRecords: 0, conflicts: [], notes: [])
-        if !fetched.heads.isEmpty { report = try work.merge(name, settlement, choose, isDryRun: false) }
+        if !fetched.heads.isEmpty { report = try work.merge(name, settlement, unrelated, choose, isDryRun: false) }
         report.notes = fetched.notes + report.notes
         if !report.isOpen { _ = try work.push(peer, name) }
         return report
@@ -150,7 +156,7 @@ struct ExchangeWork {
   }
 
   func merge(
-    _ name: String, _ settlement: MergeSettlement, _ choose: MergeChooser?, isDryRun: Bool
+    _ name: String, _ settlement: MergeSettlement, _ unrelated: Bool, _ choose: MergeChooser?, isDryRun: Bool
   ) throws -> MergeReport {
     let pins = StoreExchange.heads(of: name, in: try model.pins)
     guard !pins.isEmpty else { throw ModelError.refused(reason: "nothing was fetched from \(name) yet") }
@@ -164,8 +170,10 @@ struct ExchangeWork {
       }
     for pin in pins where !report.isOpen {
       guard let head = try exchange.graph().identity(of: pin.commit.rawValue) else { continue }
-      let merged = try exchange.merge(head, policy: policy, isDryRun: isDryRun, named: "Merge \(name)") { conflict in
-        if let choose { try conflict.choose(by: choose) }
+      let merged = try exchange.merge(
+        head, policy: policy, unrelated: unrelated, isDryRun: isDryRun, named: "Merge \(name)"
+      ) { conflict in
+        if let choose { conflict.choose(by: choose) }
       }
       report.commit = merged.head.map { Commit.Number($0.rawValue) }
       report.mergedRecords += merged.plan.cleanCount

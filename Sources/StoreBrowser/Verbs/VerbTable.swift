@@ -245,7 +245,7 @@ extension Verb {
       summary: "Send commits to other copies, and move their head where nothing of theirs is lost."),
     Verb(
       "exchange", [.required("PATH"), Verb.Operand(name: "NAME", kind: .repeatedOrNone)],
-      [.ours, .theirs, .later, .json],
+      [.ours, .theirs, .later, .unrelated, .json],
       summary: "Fetch from other copies, merge, and push to them: afterwards all have the same.",
       details: "Without NAME, with all remotes. Fetched commits that a conflict keeps from being merged are kept."),
     Verb(
