@@ -190,12 +190,13 @@ struct ExchangeWork {
 }
 
 extension MergeConflict {
-  /// Calls the chooser for each field, or for the record.
-  fileprivate mutating func choose(by choose: MergeChooser) throws {
+  /// Calls the chooser for each field; for the record if there are none, or if the record cannot hold the chosen ones together.
+  fileprivate mutating func choose(by choose: MergeChooser) {
+    let before = self
     func ask(_ field: String?, _ base: String?, _ ours: String?, _ theirs: String?) -> MergeSide? {
       let conflict = MergeReport.FieldConflict(
-        datastore: DatastoreKey(place.datastore), identifier: place.identifier.description, field: field, base: base,
-        ours: ours, theirs: theirs)
+        datastore: DatastoreKey(before.place.datastore), identifier: before.place.identifier.description,
+        field: field, base: base, ours: ours, theirs: theirs)
       return switch choose(conflict) {
       case .base: .base
       case .ours: .mine
@@ -203,18 +204,19 @@ extension MergeConflict {
       case .open: nil
       }
     }
-    func text(_ content: RecordContent?) -> String? { content.map { String(decoding: $0.bytes, as: UTF8.self) } }
     func text(_ value: Document?) -> String? { value.map { String(decoding: $0.json(.compact), as: UTF8.self) } }
-    if fields.isEmpty {
-      if let side = ask(nil, text(base), text(ours), text(theirs)) { self.choose(side) }
-      return
-    }
-    for field in fields {
-      guard let side = ask(field.path.description, text(field.base), text(field.mine), text(field.theirs)) else {
-        continue
+    do {
+      for field in fields {
+        if let side = ask(field.path.description, text(field.base), text(field.mine), text(field.theirs)) {
+          try self.choose(side, for: field.path)
+        }
       }
-      try self.choose(side, for: field.path)
+      guard fields.isEmpty else { return }
+    } catch {
+      self = before
     }
+    let (base, ours, theirs) = (base.map(document), ours.map(document), theirs.map(document))
+    if let side = ask(nil, text(base), text(ours), text(theirs)) { self.choose(whole: side) }
   }
 }
 

@@ -83,7 +83,7 @@ public struct MergeReport: Hashable, Sendable {
     public var identifier: String
     /// The path of the field; nil if the conflict is about the whole record.
     public var field: String?
-    /// The value before both changed it, as JSON; nil if there was none.
+    /// The value before both changed it, as JSON, or as a JSON text in base64 if it is of no such coding; nil if there was none.
     public var base: String?
     /// This store's value, as JSON; nil if it has none.
     public var ours: String?

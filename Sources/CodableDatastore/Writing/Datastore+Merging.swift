@@ -14,7 +14,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///
   /// - Parameter commit: The commit at which the instance was read.
   /// - Returns: The instance that is stored now.
-  /// - Throws: ``StoreError`` of kind `refused` if both changed the same field, or if the instance was deleted meanwhile: saving an old
+  /// - Throws: ``StoreError`` of kind `refused` if both changed the same field, if the type cannot hold both changes, or if the instance was deleted meanwhile: saving an old
   ///   instance does not bring it back. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
@@ -53,7 +53,12 @@ extension DatastoreCore {
       guard let present else { throw Self.changedMeanwhile(key, []) }
       return try await self.instance(of: present, key: prepared.key)
     case .merged(let content):
-      return try await self.instance(of: Self.record(content), key: prepared.key)
+      do {
+        return try await self.instance(of: Self.record(content), key: prepared.key, wrapsAll: true)
+      } catch is UnreadableInstanceError {
+        // Both changes together are nothing that the type can hold.
+        throw Self.changedMeanwhile(key, [])
+      }
     case .conflict(let fields): throw Self.changedMeanwhile(key, fields)
     }
   }

@@ -19,6 +19,8 @@ package struct MergeConflict: Sendable, Equatable {
   private var whole: Whole?
   private let merge: RecordMerge
   private let isOursFirst: Bool
+  /// Checks a merged content, if the app's types are there.
+  private let format: (any CompiledFormat)?
 
   /// A record that would have a value of a unique index that other records have.
   package struct Collision: Sendable {
@@ -33,7 +35,7 @@ package struct MergeConflict: Sendable, Equatable {
 
   init(
     place: RecordPlace, base: RecordContent?, ours: RecordContent?, theirs: RecordContent?, fields: [FieldConflict],
-    merge: RecordMerge, isOursFirst: Bool, reason: String? = nil
+    merge: RecordMerge, isOursFirst: Bool, reason: String? = nil, format: (any CompiledFormat)? = nil
   ) {
     self.place = place
     self.base = base
@@ -46,6 +48,7 @@ package struct MergeConflict: Sendable, Equatable {
     self.merge = merge
     self.isOursFirst = isOursFirst
     self.reason = reason
+    self.format = format
   }
 
   // MARK: Choosing
@@ -56,12 +59,17 @@ package struct MergeConflict: Sendable, Equatable {
     if isCollision { return }
     whole = nil
     choices = Dictionary(fields.map { ($0.path, side) }) { first, _ in first }
-    if fields.isEmpty || result == nil { whole = .side(side) }
+    if fields.isEmpty || result == nil { choose(whole: side) }
+  }
+
+  /// Takes the record of one side, without changes of the other.
+  package mutating func choose(whole side: MergeSide) {
+    if !isCollision { whole = .side(side) }
   }
 
   /// Takes a side for one field that both changed.
   ///
-  /// - Throws: `ModelError.refused` if the record cannot hold it.
+  /// - Throws: `ModelError.refused` if the record cannot hold it, or if it is the last choice and the record does not decode with all.
   package mutating func choose(_ side: MergeSide, for field: DocumentPath) throws(ModelError) {
     guard fields.contains(where: { $0.path == field }) else {
       throw .refused(reason: "\(field) does not conflict in \(place.datastore)/\(place.identifier)")
@@ -69,7 +77,7 @@ package struct MergeConflict: Sendable, Equatable {
     let (known, before) = (choices, whole)
     whole = nil
     choices[field] = side
-    if merge.withChoices({ self.choice($0.path) }) == nil {
+    if preview == nil || choices.count == fields.count && !isSettled {
       (choices, whole) = (known, before)
       throw .refused(reason: "\(place.datastore)/\(place.identifier) cannot hold this \(field)")
     }
@@ -90,7 +98,11 @@ package struct MergeConflict: Sendable, Equatable {
   /// Whether it would have a value of a unique index that another record has: taking either side would lose one of them.
   package var isCollision: Bool { collision != nil }
 
-  package var isSettled: Bool { whole != nil || !fields.isEmpty && fields.allSatisfy { choices[$0.path] != nil } }
+  package var isSettled: Bool {
+    if whole != nil { return true }
+    guard !fields.isEmpty, fields.allSatisfy({ choices[$0.path] != nil }) else { return false }
+    return format == nil || preview.map { (try? format?.keys(of: $0)) != nil } == true
+  }
 
   /// The result if it is settled; nil deletes the record.
   package var result: RecordContent? { isSettled ? preview : nil }
@@ -109,6 +121,9 @@ package struct MergeConflict: Sendable, Equatable {
     let side = choices[field] ?? .mine
     return isOursFirst ? side : side.of(base: .base, mine: .theirs, theirs: .mine)
   }
+
+  /// The document of a content, or its bytes if it is of another coding.
+  package func document(of content: RecordContent) -> Document { merge.document(content) ?? .data(content.bytes) }
 
   package var sentence: String {
     if let reason { return reason }

@@ -221,6 +221,14 @@ package struct MergePlanner {
     if plan.isTwoWay {
       outcome = if case .conflict = outcome { outcome } else { .conflict([]) }
     }
+    var reason: String?
+    if case .merged(let content) = outcome, let format {
+      // Both changes may exclude one another by a rule that only the app's type knows.
+      do { _ = try format.keys(of: content) } catch {
+        outcome = .conflict([])
+        reason = "\(place.datastore)/\(place.identifier) was changed on both sides, and with both changes \(error)"
+      }
+    }
     // Without a common ancestor, a record that only one side has was not deleted by the other.
     if plan.bases.isEmpty, ours == nil || theirs == nil {
       outcome = (theirs == nil) == plan.isOursFirst ? .mine : .theirs
@@ -233,7 +241,7 @@ package struct MergePlanner {
     case .conflict(let fields):
       var conflict = MergeConflict(
         place: place, base: base, ours: ours, theirs: theirs, fields: fields, merge: merge,
-        isOursFirst: plan.isOursFirst)
+        isOursFirst: plan.isOursFirst, reason: reason, format: format)
       try settle(&conflict, of: plan, policy)
       return plan.conflicts.append(conflict)
     }

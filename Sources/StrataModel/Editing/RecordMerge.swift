@@ -97,7 +97,7 @@ package struct RecordMerge {
     return RecordContent(version: mine.version, bytes: bytes)
   }
 
-  private func document(_ content: RecordContent) -> Document? {
+  package func document(_ content: RecordContent) -> Document? {
     let coding = descriptor.coding(of: content.bytes)
     return coding == .opaque ? nil : try? coding.document(of: content.bytes)
   }
