@@ -123,7 +123,7 @@ struct ChangedTypeTests {
     @Sendable func isOdd(_ error: any Error) -> Bool {
       guard let error = error as? UnreadableInstanceError else { return false }
       return error.datastore == "Parts" && error.identifier == "2" && error.version == "1" && error.codingPath.isEmpty
-        && error.underlying is Odd && error.errorDescription?.contains("The decoder of version 1 threw") == true
+        && error.underlying is Odd && error.errorDescription?.contains("Odd(). The decoder of version 1 threw") == true
     }
     #expect(try await parts.count == 5)
     #expect(try await parts.load(1)?.weight == "10 g")
@@ -132,6 +132,13 @@ struct ChangedTypeTests {
     await #expect(throws: Odd.self) { try await parts.load(2) }
     await #expect(throws: Odd.self) { try await parts.load(...).all() }
     await #expect { try await parts.load("30 g", from: \.weight).all() } throws: { isOdd($0) }
+    // A plan is that of a read.
+    let last = parts.load(where: #Predicate { $0.id > 5 })
+    #expect(try await last.all().map(\.id) == [9])
+    #expect(try await last.explain().hasPrefix("INDEX id"))
+    let heavy = parts.load(where: #Predicate { $0.weight == "30 g" })
+    await #expect { try await heavy.all() } throws: { isOdd($0) }
+    await #expect { try await heavy.explain() } throws: { isOdd($0) }
     await #expect(throws: Odd.self) { try await parts.warm() }
     await #expect(throws: Odd.self) { try await parts.delete(2) }
     let odd = Mutex<[Bool]>([])

@@ -63,7 +63,7 @@ extension Query {
     if range != nil, sorts.isEmpty { throw InvalidQueryError(reason: "A cursor in a range needs a sort of the range.") }
   }
 
-  private func requireServed(_ prepared: Prepared) throws {
+  func requireServed(_ prepared: Prepared) throws {
     let plan = prepared.plan
     let unranked = zip(sorts, prepared.ranks).first { plan.order == .sort && !$0.order.isBytes && $1 == nil }?.0
     guard unranked != nil || !mayScan && !plan.isServed else { return }

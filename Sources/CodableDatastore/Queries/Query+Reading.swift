@@ -88,9 +88,16 @@ extension Query {
   /// whether there is something to sort. Its first word is INDEX, UNION, INTERSECT or SCAN. `DECODE` names members whose values an
   /// `init(from:)` changes, so that conditions on them are tested on instances alone. Reads no instance.
   ///
-  /// - Throws: ``StoreError`` if the store cannot be read. A query that no index serves is explained as the scan that it would be.
+  /// - Throws: ``StoreError`` if the store cannot be read; as a read does if the query needs an index that cannot be built. A query that no
+  ///   index serves is explained as the scan that it would be.
   public func explain() async throws -> String {
-    let (text, changed) = (try prepared(try await core.ready()).plan.text, core.changedMembers(in: predicates))
+    let text = try await core.reading { state in
+      let prepared = try prepared(state)
+      // An index that is not built yet may serve it.
+      if core.view == nil, try !core.fits(state) { try requireServed(prepared) }
+      return prepared.plan.text
+    }
+    let changed = core.changedMembers(in: predicates)
     return changed.isEmpty ? text : "\(text) · DECODE \(changed.joined(separator: ", "))"
   }
 
