@@ -27,7 +27,7 @@ public struct UnreadableInstanceError: LocalizedError, Sendable {
     let place = codingPath.isEmpty ? "" : " at \(codingPath)"
     let reason = DecodingPath.reason(of: underlying)
     return "The instance \(identifier) of \(datastore), written by version \(version), cannot be decoded\(place): "
-      + "\(reason)\(reason.last.map(".!?…".contains) == true ? "" : ".") \(advice)"
+      + "\(reason)\(reason.last.map { ".!?…".contains($0) } == true ? "" : ".") \(advice)"
   }
 }
 
