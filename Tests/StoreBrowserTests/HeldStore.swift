@@ -21,7 +21,21 @@ final class HeldStore: EditableStore {
 
   func letGo() { hold.withLock { $0 = nil } }
 
-  func goAway() { absence.withLock { $0 = .storage("no connection to postgres://db/atlas", kind: .unreachable) } }
+  private let damaged = Mutex<Set<StoredKey>?>([])
+
+  /// Makes records unreadable; without a datastore and identifiers, all of them.
+  func damage(_ datastore: String? = nil, _ identifiers: String...) throws {
+    let found = try datastore.flatMap { key in try store.head.datastore(key) }
+    let keys = try found.map { found in Set(try identifiers.map { try found.identifier(parsing: $0) }) }
+    damaged.withLock { $0 = keys }
+  }
+  fileprivate func look(at key: StoredKey) throws(ModelError) {
+    guard damaged.withLock({ $0?.contains(key) != false }) else { return }
+    throw .storage("damaged record at byte 4711", kind: .damaged)
+  }
+
+  func goAway() { fail(.storage("no connection to postgres://db/atlas", kind: .unreachable)) }
+  func fail(_ error: ModelError) { absence.withLock { $0 = error } }
   func comeBack() { absence.withLock { $0 = nil } }
   fileprivate func ask() throws(ModelError) {
     if let silence = silence.withLock({ $0 }) {
@@ -149,7 +163,10 @@ private struct HeldView: ReadableView {
 
   var commit: CommitNumber { view.commit }
   var datastores: [any ReadableDatastore] {
-    get throws(ModelError) { try view.datastores.map { HeldDatastore(datastore: $0, store: store) } }
+    get throws(ModelError) {
+      try store.ask()
+      return try view.datastores.map { HeldDatastore(datastore: $0, store: store) }
+    }
   }
   func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? {
     try view.datastore(key).map { HeldDatastore(datastore: $0, store: store) }
@@ -166,6 +183,7 @@ private struct HeldDatastore: ReadableDatastore {
   var indexes: [any ReadableIndex] { datastore.indexes }
   func record(_ key: StoredKey) throws(ModelError) -> Record? {
     try store.ask()
+    try store.look(at: key)
     return try datastore.record(key)
   }
   func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor {

@@ -105,8 +105,11 @@ extension Browser {
       parts.append("HEAD \(session.shown)")
     }
     if session.asOf == nil { parts.append(session.writingRefusal == nil ? "RW" : "RO") }
-    // If a chip shows the work, a narrow title has no room to name the writer: the cockpit names it.
-    if let writer = session.status.writer, wide || !session.runs.contains(where: \.isRunning) {
+    // If a chip shows the work, a narrow title has no room to name the writer: the cockpit names it. Whether it still
+    // writes on a server that is away is not known.
+    if let writer = session.status.writer, session.awaySince == nil,
+      wide || !session.runs.contains(where: \.isRunning)
+    {
       parts.append(
         "held by \(writer.program) (pid \(writer.processIdentifier)) since \(session.time.clock(writer.since))")
     }
@@ -202,7 +205,7 @@ extension Browser {
   }
 
   private func text(of work: RunningWork) -> String {
-    var text = "\(work.label)…"
+    var text = "\(work.isAskedToEnd ? "cancelling " : "")\(work.label)…"
     if let progress = work.progress {
       text += " \(NumberFormat.count(progress.done))"
       if let total = progress.total {
@@ -210,7 +213,7 @@ extension Browser {
       }
     }
     if let seconds = work.stalled(at: session.now) { text += ", nothing for \(seconds) s" }
-    return text + " — Esc cancels"
+    return text + (work.isAskedToEnd ? " — Q leaves" : " — Esc cancels")
   }
 
   // MARK: Keys

@@ -130,7 +130,10 @@ extension Browser {
     guard count > 0, session.configuration.documentFile == nil else { return nil }
     let changes = "\(count) staged \(count == 1 ? "change" : "changes")"
     let isUnkept = session.keeping.problem != nil || session.keeping.isAbandoned && session.isRunning(.staging)
-    guard session.keeping.isRead, isUnkept else { return "\(changes) kept for \(SafeText.shown(storeName))" }
+    guard session.keeping.isRead, isUnkept else {
+      let commit = session.isCommitting ? "; the commit that was not waited for may have them" : ""
+      return "\(changes) kept for \(SafeText.shown(storeName))\(commit)"
+    }
     return
       "\(changes) of \(SafeText.shown(storeName)) NOT kept: \(session.keeping.problem ?? "the disk did not answer")"
   }

@@ -22,6 +22,8 @@ struct Session: Sendable {
   var edition: HistoryEdition { HistoryEdition(head: head, generation: status.generation) }
   /// The datastores and indexes as of `shown`; nil until they were read.
   var outline: Outline?
+  /// Why they cannot be read, until they are.
+  var outlineProblem: String?
   /// The datastore that table, record and index are about.
   var datastore: String?
   var isFollowing = true
@@ -147,10 +149,13 @@ struct Session: Sendable {
 
   /// Asks work to end, and still takes its reply: it may have finished already.
   mutating func askToEnd(_ slot: WorkSlot) {
-    if let work = running[slot] { effects.append(.cancel(work.id)) }
+    guard let work = running[slot] else { return }
+    running[slot]?.isAskedToEnd = true
+    effects.append(.cancel(work.id))
   }
 
   func isRunning(_ slot: WorkSlot) -> Bool { running[slot] != nil }
+  var isCommitting: Bool { isRunning(.commit) || isRunning(.mergeCommit) }
 
   /// Reads what the shown commit has, and the state of the store.
   mutating func readOutline() {
@@ -282,6 +287,8 @@ struct RunningWork: Sendable {
   /// When progress was last reported.
   var movedAt: Int64
   private(set) var progress: Progress?
+  /// Whether the user asked it to end, and its reply is still waited for.
+  var isAskedToEnd = false
   /// Takes the reply.
   let use: @Sendable (inout Browser, any Sendable) -> Void
 

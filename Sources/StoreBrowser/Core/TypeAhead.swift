@@ -22,7 +22,7 @@ extension Browser {
   ]
 
   /// Handles one event: at once if the screen is complete, otherwise after the awaited replies. Esc and ^c do not wait, and discard the
-  /// events typed ahead before them.
+  /// events typed ahead before them; nor does Q while a commit runs.
   mutating func hear(_ event: TerminalEvent) {
     switch event {
     case .key(let chord) where layout.isTooSmall: pressUnseen(chord)
@@ -31,6 +31,10 @@ extension Browser {
       typeAhead = []
       session.keeping.waiting = nil
       act(on: event)
+    case .key(let chord)
+    where session.isCommitting && typeAhead.isEmpty && keymap.meaning(of: [chord], in: focus) == .command(.quit):
+      // A server or a disk that does not answer keeps no user in the program.
+      quit()
     case .key, .paste, .mouse:
       let waits = !typeAhead.isEmpty || isAwaiting(replay: false) || isTooEarly(event)
       if waits { typeAhead.append(TypedAhead(event: event)) } else { act(on: event) }
