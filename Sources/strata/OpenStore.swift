@@ -32,10 +32,12 @@ func openStore(
     return store
   }
   // Only commits have an author, and the system reads several files to find the name.
-  let store = try EngineStore.open(
-    path: path, readOnly: readOnly, program: "strata", author: readOnly ? "" : currentUser())
-  guard case .readWrite = store.access else { return store }
-  return try onFailures { try typedStore(DiskPersistence(readWriteURL: URL(filePath: path)), store.head) ?? store }
+  do {
+    let store = try EngineStore.open(
+      path: path, readOnly: readOnly, program: "strata", author: readOnly ? "" : currentUser())
+    guard case .readWrite = store.access else { return store }
+    return try onFailures { try typedStore(DiskPersistence(readWriteURL: URL(filePath: path)), store.head) ?? store }
+  } catch { throw error.opening(path) }
 }
 
 /// Whether a path is a file of documents that can be opened as a store in memory: by its name, and not a folder.

@@ -10,6 +10,71 @@ import Testing
 struct DamageTests {
   private static let wide = Size(columns: 120, rows: 30)
 
+  @Test("a record that cannot be read shows why, and no key takes the record before it for that one")
+  func unreadable() throws {
+    let store = HeldStore(try Sample.store(), holdsRecords: true)
+    let second = "615532"
+    try store.damage("City", second)
+    let driver = Driver(store, size: Self.wide, start: .init(datastore: "City"))
+    #expect(driver.shows("3 Record · 611717"))
+    driver.press("j")
+    #expect(driver.selectedIdentifier == second)
+    #expect(driver.shows("3 Record · \(second)"), "\(driver.screen)")
+    #expect(driver.shows("H shows its other"), "\(driver.screen)")
+    for keys in ["e", "E", "3 e", "E", "D", "y r", "p", "d d", "2"] {
+      driver.press(keys)
+      #expect(driver.browser.session.staged.isEmpty && driver.browser.overlays.isEmpty, "\(keys): \(driver.screen)")
+    }
+    #expect(!driver.outward.contains { if case .edit = $0 { true } else { false } })
+    driver.press("k")
+    driver.go(to: ".name")
+    driver.press("e")
+    #expect(driver.browser.overlays.last is ValueEditor)
+    #expect(!driver.shows("damaged record at byte 4711 —"), "\(driver.screen)")
+  }
+
+  @Test("rows of which no field can be read say why")
+  func unreadableRows() throws {
+    let store = HeldStore(try Sample.store(), holdsRecords: true)
+    try store.damage()
+    let driver = Driver(store, size: Self.wide, start: .init(datastore: "City"))
+    let rows = driver.lines.filter { $0.contains("611717  ") || $0.contains("1861060  ") }
+    #expect(rows.count == 2 && rows.allSatisfy { $0.contains("✗ damaged record at byte 4711") }, "\(driver.screen)")
+    #expect(!driver.shows("reading…"), "\(driver.screen)")
+  }
+
+  @Test(
+    "a key in the record pane waits for the record, and does not change the one before it",
+    arguments: ["d d", "p", "E"])
+  func early(keys: String) throws {
+    let long = String(repeating: "x", count: 100_000)
+    let documents: [Document] = (1...3).map { number in
+      .object([
+        .init("id", .number(NumberText(number))), .init("name", .string("n\(number)")), .init("text", .string(long)),
+      ])
+    }
+    let driver = Driver(try Sample.documents(documents), size: Self.wide, start: .init(datastore: "T"))
+    driver.press("3 j y y")
+    driver.isHolding = true
+    driver.press("J \(keys)")
+    driver.release()
+    for case .edit(let request) in driver.outward { #expect(request.text == "n2\n") }
+    let edit = driver.browser.session.staged.edits.values.first
+    #expect(keys == "E" ? edit == nil : edit?.identifier.description == "2")
+    let texts = [edit?.old, edit?.new].compactMap { $0.map { String(decoding: $0.bytes.prefix(40), as: UTF8.self) } }
+    #expect(texts.allSatisfy { $0.contains("\"id\":2") }, "\(texts)")
+  }
+
+  @Test("a store whose datastores cannot be read says so in its panes, with the command that saves the rest")
+  func unreadableOutline() throws {
+    let store = HeldStore(try Sample.store(), holdsRecords: true)
+    store.fail(.storage("damaged record at byte 4711", kind: .damaged))
+    let driver = Driver(store, size: Self.wide)
+    #expect(!driver.shows("reading…"), "\(driver.screen)")
+    #expect(driver.status.contains("strata salvage /tmp/Atlas.strata NEW"), "\(driver.screen)")
+    #expect(driver.lines[2...4].joined().contains("✗ /tmp/Atlas.strata: damaged"), "\(driver.screen)")
+  }
+
   @Test("a commit that is not answered can be left, and what was staged stays")
   func unansweredCommit() throws {
     let driver = Driver(try Sample.store(), size: Self.wide, start: .init(datastore: "City"))

@@ -43,6 +43,8 @@ extension Browser {
     switch slot {
     case .outline:
       if case .noSuchCommit = error, session.asOf != nil { travel(to: nil) }
+      let error = error.opening(session.path)
+      if session.outline == nil { session.outlineProblem = error.description }
       session.complain(error)
     case .staging: keepingFailed(error)
     case .commit: look()
@@ -66,7 +68,7 @@ extension Browser {
     apply(standing)
     readKept(for: outline)
     guard outline.commit.number == session.shown else { return }
-    session.outline = outline
+    (session.outline, session.outlineProblem) = (outline, nil)
     if let words = table.adjustOrder(to: outline) { session.warn(words) }
     guard !isStarted else {
       table.problem = nil

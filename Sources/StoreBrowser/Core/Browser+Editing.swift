@@ -80,21 +80,28 @@ extension Browser {
 
   // MARK: Fields
 
-  /// The record pane with the field under the cursor, once its record is read. Returns nil until then, and the command waits.
+  /// The record of pane 3 with its document. Returns nil until the record is read, and the command waits; and if the record cannot be read,
+  /// with the reason on the screen.
+  mutating func readRecord(for command: Command) -> (place: RecordPlace, document: Document)? {
+    guard let place = record.place else { return nil }
+    guard record.isCurrent(session) else {
+      record.waiting = command
+      return nil
+    }
+    guard let document = record.document else {
+      session.complain(record.answer?.problem ?? record.absence(session))
+      return nil
+    }
+    return (place, document)
+  }
+
+  /// The record of pane 3 with the field under the cursor, once its record is read.
   private mutating func editableRecord(_ command: Command) -> (
     place: RecordPlace, document: Document, path: DocumentPath
   )? {
     let field = focus == .table ? table.selectedField(session) : nil
     if let field { record.select(field) }
-    guard let place = record.place else { return nil }
-    guard record.isCurrent(session), let document = record.document else {
-      if let problem = record.answer?.problem {
-        session.complain(problem)
-      } else {
-        record.waiting = command
-      }
-      return nil
-    }
+    guard let (place, document) = readRecord(for: command) else { return nil }
     if let field { return (place, document, field) }
     guard let line = record.selectedLine else {
       session.warn("choose a field in the tree (t)")
@@ -299,7 +306,7 @@ extension Browser {
   }
 
   mutating func deleteField() {
-    guard let place = record.place, let line = record.selectedLine else { return }
+    guard let (place, _) = readRecord(for: .deleteRecord), let line = record.selectedLine else { return }
     if line.path == identifierPath(of: place) {
       return session.warn("the identifier stays; dd in the table deletes the record")
     }

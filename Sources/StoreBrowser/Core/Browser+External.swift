@@ -5,9 +5,8 @@ import StrataTerminal
 /// Values and records in the user's own editor, and what comes back.
 extension Browser {
   mutating func editExternally() {
-    if focus == .record, let place = record.place, let line = record.selectedLine,
-      let value = record.document?[line.path]
-    {
+    guard let (place, document) = readRecord(for: .editExternally) else { return }
+    if focus == .record, let line = record.selectedLine, let value = document[line.path] {
       editFieldExternally(place, line.path, value)
     } else {
       editRecordExternally(hint: nil)
@@ -25,11 +24,7 @@ extension Browser {
   }
 
   mutating func editRecordExternally(hint: String?) {
-    guard let place = record.place else { return }
-    guard record.isCurrent(session), record.document != nil else {
-      record.waiting = .editExternally
-      return
-    }
+    guard let (place, _) = readRecord(for: .editExternally) else { return }
     openRecord(
       place, over: record.stored,
       header: ["\(place.datastore) \(place.identifier)\(hint.map { ": \($0)" } ?? ""); an empty file cancels"])

@@ -4,16 +4,15 @@ import StrataModel
 /// Whole records, one or many: new ones, copies, deletes, restores, bulk changes. Every command ends in a staged step.
 extension Browser {
   mutating func insert() {
-    if focus == .record, let place = record.place, let line = record.selectedLine {
-      insertPart(place, line)
-    } else {
-      insertRecord()
+    guard focus == .record, record.selectedLine != nil else { return insertRecord() }
+    if let (place, document) = readRecord(for: .insert), let line = record.selectedLine {
+      insertPart(place, document, line)
     }
   }
 
   /// Inserts a new element before the selected one, or a new member by name.
-  private mutating func insertPart(_ place: RecordPlace, _ line: TreeLine) {
-    var (path, old) = (line.path, record.document?[line.path])
+  private mutating func insertPart(_ place: RecordPlace, _ document: Document, _ line: TreeLine) {
+    var (path, old) = (line.path, document[line.path])
     if case .array(let elements)? = old { (path, old) = (path.appending(elements.count), elements.last) }
     guard case .index? = path.components.last else { return editRecordExternally(hint: "add the field here") }
     present(ValueEditor(place: place, stored: record.stored, path: path, old: old, isNew: true, text: ""))
@@ -81,7 +80,8 @@ extension Browser {
   }
 
   mutating func paste() {
-    if focus == .record, let value = session.copied.value, let place = record.place, let line = record.selectedLine {
+    if focus == .record, let value = session.copied.value, record.selectedLine != nil {
+      guard let (place, _) = readRecord(for: .paste), let line = record.selectedLine else { return }
       stageField(place, over: record.stored, line.path, value)
       return
     }
@@ -92,8 +92,7 @@ extension Browser {
   }
 
   mutating func copyFromRecord(_ command: Command) {
-    guard let stored = record.document, let place = record.place else { return }
-    guard record.isCurrent(session) else { return record.waiting = command }
+    guard let (place, stored) = readRecord(for: command) else { return }
     guard command == .copyValue else { return session.gather(.copy, of: place) }
     let path = table.selectedField(session)
     if let path, table.source?.joined.contains(where: { $0.path.contains(path) }) == true {

@@ -191,7 +191,8 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let note = session.outline == nil ? "reading…" : nil
     guard
-      grid.begin(frame, digit: 1, title: "Stores", footer: "", problem: nil, note: note, theme: session.theme)
+      grid.begin(
+        frame, digit: 1, title: "Stores", footer: "", problem: session.outlineProblem, note: note, theme: session.theme)
     else { return }
     let lines = lines(session)
     drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in

@@ -89,7 +89,7 @@ package enum ModelError: Error, Hashable, Sendable, CustomStringConvertible {
 package enum StorageFailure: Hashable, Sendable {
   /// The disk failed, or something is missing.
   case failed
-  /// The store is damaged, or newer than this program.
+  /// The store is damaged.
   case damaged
   /// The server that has the store cannot be reached; it may come back.
   case unreachable

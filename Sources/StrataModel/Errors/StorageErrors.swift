@@ -12,12 +12,19 @@ extension ModelError {
     case .prunedCommit(let number, let nearest):
       self = .noSuchCommit(
         "#\(number)", reason: "it was removed from the history; the nearest one kept is #\(nearest)")
-    case .damaged, .dataMissing, .newerFormat: self = .storage(error.description, kind: .damaged)
+    case .damaged, .dataMissing: self = .storage(error.description, kind: .damaged)
+    case .newerFormat: self = .unreadable(what: "the store", where: error.description)
     case .io(let error) where error.isAway: self = .away(error.path)
     case .server(.unreachable, _): self = .storage(error.description, kind: .unreachable)
     case .cancelled: self = .cancelled
     default: self = .storage(error.description, kind: .failed)
     }
+  }
+
+  /// The error of opening a store: with its path, and the command that saves the rest of a damaged one.
+  package func opening(_ path: String) -> ModelError {
+    guard case .storage(let text, kind: .damaged) = self, !text.contains(path) else { return self }
+    return .storage("\(path): \(text); strata salvage \(path) NEW saves what can be read", kind: .damaged)
   }
 
   /// A store on another computer that cannot be reached at present.

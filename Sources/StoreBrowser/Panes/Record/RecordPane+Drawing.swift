@@ -9,14 +9,16 @@ extension RecordPane {
       if place == nil {
         "no record is selected"
       } else if answer?.record == nil, document == nil {
-        answer == nil ? "reading…" : "there is no such record at \(session.shown)"
+        answer == nil ? "reading…" : absence(session)
       } else {
         nil
       }
+    let remedy = answer?.record == nil ? "H shows its other versions" : "t shows the bytes"
+    let problem = form == .hex && answer?.record != nil ? nil : answer?.problem.map { "\($0) — \(remedy)" }
     guard
       grid.begin(
         frame, digit: 3, title: title(session, room: frame.rect.columns - 8), footer: footer(session),
-        problem: form == .hex ? nil : answer?.problem.map { "\($0) — t shows the bytes" }, note: note, theme: theme)
+        problem: problem, note: note, theme: theme)
     else { return }
     drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
       switch form {

@@ -69,6 +69,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     answer != nil && answer?.request == place.map { RecordRequest(place: $0, commit: session.shown) }
   }
 
+  func absence(_ session: Session) -> String { "there is no such record at \(session.shown)" }
+
   var stored: RecordContent? { answer?.record?.stored }
   var blame: BlameAnswer? { blaming.reply }
 
@@ -347,8 +349,11 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { if slot == .blame { showsBlame = false } }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    if slot == .record { waiting = nil }
     session.complain(error)
+    guard slot == .record, let request = pending else { return }
+    // When the server is back, it is asked again.
+    if case .storage(_, kind: .unreachable) = error { return waiting = nil }
+    answered(RecordAnswer(request: request, problem: error.description), in: &session)
   }
 }
 

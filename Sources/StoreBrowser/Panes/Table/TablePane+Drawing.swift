@@ -11,7 +11,7 @@ extension TablePane {
     guard
       grid.begin(
         frame, digit: 2, title: title(session), footer: footer(frame: frame, session),
-        problem: problem, note: source == nil || opened == nil ? empty : nil, theme: theme)
+        problem: problem ?? session.outlineProblem, note: source == nil || opened == nil ? empty : nil, theme: theme)
     else { return }
     let inside = frame.inside
     let columns = visibleColumns(session)
@@ -169,7 +169,7 @@ extension TablePane {
         text += (hasBar ? " ▕\(bar)▏" : "") + " \(percent)%"
       }
     }
-    if pendingRows != nil, row(at: list.selection) == nil { text += " \(session.theme.dot) reading…" }
+    if pendingRows != nil, problem == nil, row(at: list.selection) == nil { text += " \(session.theme.dot) reading…" }
     if !marks.isEmpty { text += " \(session.theme.dot) \(marks.count) marked" }
     if let range { text += " \(session.theme.dot) range of \(NumberFormat.count(range.count))" }
     if !changed.isEmpty { text += " \(session.theme.dot) \(changed.count) changed" }
@@ -245,10 +245,12 @@ extension TablePane {
         }
       }
     }
-    if let problem = look.problem, let slot = slots.dropFirst().first {
+    if let problem = look.problem, let key = slots.first {
+      // Behind the key, also if no other column is known.
+      let left = TableGeometry.signs + (slots.dropFirst().first?.x ?? key.x + key.width + 2)
       grid.write(
-        "\(theme.problemSign) \(problem)", at: rect.at(TableGeometry.signs + slot.x),
-        width: rect.columns - TableGeometry.signs - slot.x, style: theme.style(.problem))
+        "\(theme.problemSign) \(problem)", at: rect.at(left), width: max(0, rect.columns - left),
+        style: theme.style(.problem))
     }
     guard isSelected else { return }
     let cell = slots.first { $0.column == self.column }
