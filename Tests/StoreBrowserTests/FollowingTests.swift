@@ -47,6 +47,7 @@ struct FollowingTests {
       driver.tell(.storeStirred)
       #expect(driver.title.contains("HEAD #1"), "\(driver.screen)")
       #expect(driver.status.contains("another store took its place"), "\(driver.screen)")
+      #expect(driver.title.contains("deleted or moved"), "\(driver.title)")
     }
     driver.press("j e")
     #expect(driver.status.contains("another store took its place"), "\(driver.screen)")

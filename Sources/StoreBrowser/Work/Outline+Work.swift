@@ -13,6 +13,7 @@ struct RefreshRequest: Question {
     if isReplaced(by: head, commits, in: context) {
       var status = context.status
       status.access = .readOnly(reason: "another store took its place; quit and open it again")
+      status.isInPlace = false
       return RefreshAnswer(head: known, status: status, newCommits: 0, changed: [:])
     }
     guard head != known else {
