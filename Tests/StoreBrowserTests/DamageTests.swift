@@ -103,4 +103,18 @@ struct DamageTests {
     driver.tell(.storeStirred)
     #expect(driver.title.contains("server away since"), "\(driver.title)")
   }
+
+  @Test("a search for -0 is not answered by the key 0")
+  func minusZero() throws {
+    let documents: [Document] = [["id": 0, "at": "x"], ["id": 1, "at": "y-0"]]
+    let driver = Driver(try Sample.documents(documents), size: Self.wide, start: .init(datastore: "T"))
+    driver.press("/")
+    driver.type("-0")
+    driver.press("Enter")
+    #expect(driver.selectedIdentifier == "1", "\(driver.screen)")
+    driver.press("gg /")
+    driver.type("1")
+    driver.press("Enter")
+    #expect(driver.selectedIdentifier == "1" && driver.status.contains("INDEX"), "\(driver.screen)")
+  }
 }

@@ -144,7 +144,9 @@ extension WorkContext {
     else { return nil }
     switch entry.value {
     case .string(let text) where isText: guard text.hasPrefix(prefix), request.text.occurs(in: text) else { return nil }
-    default: guard entry.value == value else { return nil }
+    // `-0` is the key 0, in which nothing is `-0`.
+    default:
+      guard entry.value == value, request.text.occurs(in: ValueText(key: value).text) else { return nil }
     }
     return position
   }
