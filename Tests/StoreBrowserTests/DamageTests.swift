@@ -117,4 +117,23 @@ struct DamageTests {
     driver.press("Enter")
     #expect(driver.selectedIdentifier == "1" && driver.status.contains("INDEX"), "\(driver.screen)")
   }
+
+  @Test("the marks of a plot's axes differ, however close together its numbers are")
+  func closeMarks() throws {
+    let documents: [Document] = (0..<40).map { number in
+      .object([
+        .init("id", .number(NumberText(number))), .init("t", .number(NumberText(1_700_000_000 + number * 7))),
+        .init("v", .number(NumberText(Double(1_234_567) + Double(number) / 16))),
+      ])
+    }
+    let driver = Driver(try Sample.documents(documents), size: Self.wide, start: .init(datastore: "T"))
+    for fields in ["t v", "v t"] {
+      try driver.play(":plot \(fields)")
+      let beside = driver.lines.filter { $0.contains("▏") }
+      let marks = beside.map { $0.dropFirst().prefix { $0 != "▏" }.filter { $0 != " " } }.filter { !$0.isEmpty }
+      #expect(marks.count >= 3 && Set(marks).count == marks.count, "\(driver.screen)")
+      #expect(!driver.shows("1.700 G") && !driver.shows("1.235 M"), "\(driver.screen)")
+      driver.press("q")
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataSystem
 
 /// Numbers on axes; `NumberFormat.fitting` fits those in columns.
@@ -8,14 +9,15 @@ enum ScaledNumber {
 
   static func logarithm(_ value: Double) -> Double { log(value) }
 
-  /// Returns a limit of an axis: `100 000`, `2.5 M`; a text that is not a number stays unchanged.
+  /// Returns a limit of an axis: `100 000`, `2.5 M`, `1 700 000 040`; a text that is not a number stays unchanged. Never rounded: the
+  /// limits beside it may differ in the last digit alone.
   static func axis(_ text: String) -> String {
     guard let value = Double(text), value.isFinite else { return text }
     if abs(value) >= 1e21 { return text }
     guard abs(value) >= 1e6 else { return Int64(exactly: value).map { NumberFormat.count($0) } ?? text }
     for (name, size) in units where abs(value) >= size {
-      let exact = (0..<3).lazy.map { NumberFormat.fixed(value / size, digits: $0) }.first { Double($0) == value / size }
-      return "\(exact ?? NumberFormat.fixed(value / size, digits: 3)) \(name)"
+      let exact = (0..<6).lazy.map { NumberFormat.fixed(value / size, digits: $0) }.first { Double($0) == value / size }
+      return exact.map { "\($0) \(name)" } ?? NumberText(text).map(NumberFormat.exact) ?? text
     }
     return text
   }

@@ -89,8 +89,10 @@ extension PlotPane {
       let text = ScaledNumber.axis(mark.text)
       // A label that is a cell too long has the axis's own: `-125e306` scaled would be another number.
       let width = text.utf8.count == Self.margin ? Self.margin : Self.margin - 1
+      // Of a longer one the last digits tell it from the others; the cross-hair has all of them.
+      let shown = text.contains(" ") && text.count > width ? "…" + text.suffix(width - 1) : text
       grid.write(
-        NumberFormat.fitting(text, in: width), at: Point(column: rect.left - Self.margin, row: row), width: width,
+        NumberFormat.fitting(shown, in: width), at: Point(column: rect.left - Self.margin, row: row), width: width,
         style: style, alignment: .trailing)
     }
   }
