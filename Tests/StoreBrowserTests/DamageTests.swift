@@ -136,4 +136,22 @@ struct DamageTests {
       driver.press("q")
     }
   }
+
+  @Test("means of groups and pivots have four places, and all of them when they are copied")
+  func means() throws {
+    let documents: [Document] = [
+      ["id": 1, "g": "a", "v": 1], ["id": 2, "g": "a", "v": 1], ["id": 3, "g": "a", "v": 2],
+      ["id": 4, "g": "b", "v": 0.0001], ["id": 5, "g": "b", "v": 0.0002], ["id": 6, "g": "b", "v": 0.0002],
+      ["id": 7, "g": "c", "v": 0.5],
+    ]
+    let driver = Driver(try Sample.documents(documents), size: Self.wide, start: .init(datastore: "T"))
+    try driver.play(":group g v")
+    #expect(driver.shows(" 1.3333 ") && driver.shows(" 0.0001667 ") && driver.shows(" 0.5 "), "\(driver.screen)")
+    driver.press("l l l y y")
+    #expect(driver.copied?.hasPrefix("1.33333333") == true)
+    driver.press("q")
+    try driver.play(":pivot g id v")
+    driver.press("g P g P")
+    #expect(!driver.shows("1.33333"), "\(driver.screen)")
+  }
 }

@@ -35,6 +35,18 @@ enum NumberFormat {
     return scaled(number.double, in: width)
   }
 
+  /// A figure of a group as lists show it: a mean, whose digits may never end, to four places, or to four digits if it is small.
+  ///
+  /// - Parameter name: `mean(price)`.
+  static func figure(_ value: Document, of name: String) -> Document {
+    guard name.hasPrefix("mean("), case .number(let number) = value, let point = number.text.firstIndex(of: "."),
+      !number.text.contains("e")
+    else { return value }
+    let zeros = abs(number.double) < 1 ? number.text[point...].dropFirst().prefix { $0 == "0" }.count : 0
+    guard number.text[point...].count - 1 > zeros + 4, zeros < 12 else { return value }
+    return NumberText(fixed(number.double, digits: zeros + 4)).map(Document.number) ?? value
+  }
+
   /// `1 commit`, `12 408 commits`; with `plural` for nouns whose plural is irregular.
   static func counted(_ value: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
     "\(count(value)) \(value == 1 ? noun : plural ?? noun + "s")"

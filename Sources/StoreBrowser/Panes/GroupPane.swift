@@ -123,9 +123,10 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let cells = reply.groups[line].cells
       for slot in columns {
-        let shown = ValueText(cell: cells[slot.column])
+        let cell = slot.column == 0 ? cells[0] : NumberFormat.figure(cells[slot.column], of: reply.columns[slot.column])
+        let shown = ValueText(cell: cell)
         let isPlain = shown.kind == .number && !isSeparated && slot.column == 0
-        let text = isPlain ? shown.fitting(slot.width) : NumberFormat.exact(cells[slot.column], in: slot.width)
+        let text = isPlain ? shown.fitting(slot.width) : NumberFormat.exact(cell, in: slot.width)
         grid.write(
           text, at: rect.at(2 + slot.x), width: slot.width, style: theme.style(shown.cellRole),
           alignment: slot.x > 0 || shown.isTrailing ? .trailing : .leading)
@@ -163,7 +164,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   ) -> [TableGeometry.Slot] {
     var widths = reply.columns.indices.map { column in
       reply.groups[shown].reduce(SafeText.width(title(column, reply, theme))) {
-        max($0, SafeText.width(NumberFormat.exact($1.cells[column])))
+        max($0, SafeText.width(NumberFormat.exact(NumberFormat.figure($1.cells[column], of: reply.columns[column]))))
       }
     }
     func total() -> Int { widths.reduce(0) { $0 + $1 + 2 } }

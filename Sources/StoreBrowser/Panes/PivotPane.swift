@@ -73,6 +73,9 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
 
   /// The figure of a cell; nil if no record is in it.
   func value(_ row: Int, _ column: Int) -> Document? { cell(row, column)?.figures[figure] }
+  private func shownValue(_ row: Int, _ column: Int) -> Document? {
+    value(row, column).map { NumberFormat.figure($0, of: figures[figure]) }
+  }
 
   var rowColumns: [String] {
     let texts = columns.map { ValueText(cell: $0).text }
@@ -130,7 +133,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     let left = 4 + min(frame.columns / 3, shown.reduce(4) { max($0, SafeText.width(text(rows[$1], 0))) })
     let widths = columns.indices.lazy.map { column in
       shown.reduce(min(20, SafeText.width(text(columns[column], 1)))) { width, row in
-        max(width, value(row, column).map { min(20, SafeText.width(NumberFormat.exact($0))) } ?? 0)
+        max(width, shownValue(row, column).map { min(20, SafeText.width(NumberFormat.exact($0))) } ?? 0)
       }
     }
     let slots = TableGeometry.slots(of: widths, around: column, width: frame.columns - left)
@@ -141,7 +144,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       grid.write(text(rows[line], 0, in: left - 4), at: rect.at(2), width: left - 4, style: theme.style(.key))
       for slot in slots {
-        guard let value = value(line, slot.column) else { continue }
+        guard let value = shownValue(line, slot.column) else { continue }
         grid.write(
           NumberFormat.exact(value, in: slot.width), at: rect.at(left + slot.x), width: slot.width, alignment: .trailing
         )
