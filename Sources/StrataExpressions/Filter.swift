@@ -42,7 +42,9 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     condition.parts.compactMap { part in
       switch part {
       case .compare(_, _, .literal(.array)), .compare(_, _, .literal(.object)): nil
-      case .compare(.path(let path), _, .literal): path
+      case .compare(.path(let path), _, .literal), .isOne(.path(let path), of: _), .text(.path(let path), _, _),
+        .matches(.path(let path), _):
+        path
       default: nil
       }
     }

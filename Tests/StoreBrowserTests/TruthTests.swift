@@ -217,7 +217,11 @@ struct TruthTests {
     let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Lists.strata", program: "tests")
     try Sample.add([["id": 1, "tags": ["pear", "fig"]]], to: store, Sample.plan("Item", "id", []), "fill")
     let driver = Driver(store, size: Size(columns: 160, rows: 24), start: .init(datastore: "Item"))
-    for filter in [#"tags = "fig""#, #"id = 1 and not tags != "fig""#, #"tags > 3"#] {
+    let plain = [
+      #"tags = "fig""#, #"id = 1 and not tags != "fig""#, #"tags > 3"#, #"tags contains "fig""#,
+      #"tags in ("fig", "pear")"#, #"tags =~ /fig/"#,
+    ]
+    for filter in plain {
       try driver.play(": filter \(filter)")
       #expect(driver.shows("tags is a list: tags has … finds its elements"), "\(driver.screen)")
     }
