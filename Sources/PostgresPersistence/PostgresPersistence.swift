@@ -39,8 +39,10 @@
     }
 
     /// A persistence whose store is opened with its first use.
-    package init(lazily url: String) throws where AccessMode == ReadWrite {
-      _store = try Self.store(url, isReadOnly: false)
+    ///
+    /// - Parameter waitsToRead: Whether reads wait for a server that is gone.
+    package init(lazily url: String, waitsToRead: Bool = true) throws where AccessMode == ReadWrite {
+      _store = try Self.store(url, isReadOnly: false, waitsToRead: waitsToRead)
     }
 
     private init(_ text: String, isReadOnly: Bool) async throws {
@@ -49,7 +51,7 @@
       try await store.open()
     }
 
-    private static func store(_ text: String, isReadOnly: Bool) throws -> _StoreHandle {
+    private static func store(_ text: String, isReadOnly: Bool, waitsToRead: Bool = true) throws -> _StoreHandle {
       let url: ServerURL
       do {
         url = try ServerURL(parsing: text)
@@ -61,7 +63,7 @@
           return try ServerStore.ofDatastores(
             url, creates: forWriter, isReadOnly: !forWriter,
             options: ServerOptions(
-              program: ProcessInfo.processInfo.processName, author: currentUserName()))
+              program: ProcessInfo.processInfo.processName, author: currentUserName(), waitsToRead: waitsToRead))
         } catch {
           throw StoreError(error)
         }
