@@ -243,6 +243,21 @@ struct BrowsingTests {
     while try here.refresh().commit != there.own.head.commit { stirred.wait() }
   }
 
+  @Test("a line that cannot be made again names its store once")
+  func namedOnce() throws {
+    let there = try BrowsedStore(3)
+    let here = try there.browse()
+    for _ in 0..<1_000 { there.cutNext(toThere: 0) }
+    there.cutNow()
+    var reasons: Set<String> = []
+    while there.connections < 5 {
+      do throws(ModelError) { _ = try here.refresh() } catch { reasons.insert(error.description) }
+    }
+    there.cutNone()
+    #expect(!reasons.isEmpty)
+    for reason in reasons { #expect(reason.ranges(of: "ssh://there/store").count == 1, "\(reason)") }
+  }
+
   @Test("a compaction there is followed, and what is read then is right")
   func compaction() throws {
     let there = try BrowsedStore(2_000)

@@ -110,7 +110,7 @@ final class RemoteLine: Sendable {
   private func ended(_ connection: UInt64, _ reason: String) {
     let isBroken = state.withLock { state in
       guard state.connection != nil, connection == state.count, !state.isClosed else { return false }
-      (state.connection, state.problem) = (nil, reason)
+      (state.connection, state.problem) = (nil, "\(name): \(reason)")
       return true
     }
     guard isBroken else { return }

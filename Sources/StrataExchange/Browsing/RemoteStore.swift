@@ -69,7 +69,7 @@ package final class RemoteStore: EditableStore {
   package var activity: Activity? { line.browsed?.activity.flatMap { Activity(bytes: [UInt8]($0)) } }
 
   package func refresh() throws(ModelError) -> any ReadableView {
-    if let problem = line.problem { throw .storage("\(path): \(problem)", kind: .unreachable) }
+    if let problem = line.problem { throw .storage(problem, kind: .unreachable) }
     return try local.refresh()
   }
 
