@@ -20,7 +20,7 @@ struct DamageTests {
     driver.press("j")
     #expect(driver.selectedIdentifier == second)
     #expect(driver.shows("3 Record · \(second)"), "\(driver.screen)")
-    #expect(driver.shows("H shows its other"), "\(driver.screen)")
+    #expect(driver.shows("an older"), "\(driver.screen)")
     for keys in ["e", "E", "3 e", "E", "D", "y r", "p", "d d", "2"] {
       driver.press(keys)
       #expect(driver.browser.session.staged.isEmpty && driver.browser.overlays.isEmpty, "\(keys): \(driver.screen)")

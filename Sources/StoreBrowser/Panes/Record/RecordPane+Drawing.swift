@@ -13,7 +13,7 @@ extension RecordPane {
       } else {
         nil
       }
-    let remedy = answer?.record == nil ? "H shows its other versions" : "t shows the bytes"
+    let remedy = answer?.record == nil ? "an older commit may have it (,)" : "t shows the bytes"
     let problem = form == .hex && answer?.record != nil ? nil : answer?.problem.map { "\($0) — \(remedy)" }
     guard
       grid.begin(
