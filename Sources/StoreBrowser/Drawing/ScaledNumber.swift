@@ -16,7 +16,7 @@ enum ScaledNumber {
     if abs(value) >= 1e21 { return text }
     guard abs(value) >= 1e6 else { return Int64(exactly: value).map { NumberFormat.count($0) } ?? text }
     for (name, size) in units where abs(value) >= size {
-      let exact = (0..<6).lazy.map { NumberFormat.fixed(value / size, digits: $0) }.first { Double($0) == value / size }
+      let exact = (0..<5).lazy.map { NumberFormat.fixed(value / size, digits: $0) }.first { Double($0) == value / size }
       return exact.map { "\($0) \(name)" } ?? NumberText(text).map(NumberFormat.exact) ?? text
     }
     return text
