@@ -1,6 +1,6 @@
 import StrataDocuments
 import StrataModel
-import StrataTerminal
+@testable import StrataTerminal
 import Testing
 
 @testable import StoreBrowser
@@ -209,6 +209,30 @@ import Testing
     #expect((driver.browser.panes[.plot] as? PlotPane)?.reply?.count.inside == 4)
     driver.browser.session.readsAsLines = true
     #expect(driver.shows("x from -1.80e308"), "\(driver.screen)")
+  }
+
+  @Test("a click puts the cross-hair into its cell, also where a map has half a cell of dots at an edge")
+  func clicks() throws {
+    let documents = (0..<40).map { place -> Document in
+      let (x, y) = (Double(place * 37 % 100) / 10, Double(place * 53 % 70) / 10)
+      let numbers = [NumberText(place), NumberText(x), NumberText(y)].map(Document.number)
+      return ["id": numbers[0], "longitude": numbers[1], "latitude": numbers[2]]
+    }
+    let store = try Sample.documents(documents)
+    var hits = 0
+    for columns in 90..<98 {
+      for rows in 30..<36 {
+        let driver = Driver(store, size: Size(columns: columns, rows: rows), start: .init(datastore: "T"))
+        try driver.play(":plot longitude latitude")
+        for point in [Point(column: columns / 2, row: rows / 2), Point(column: columns / 2 + 5, row: rows / 2 - 3)] {
+          let before = driver.grid.cursor
+          driver.tell(.event(.mouse(MouseEvent(kind: .press(button: 1), point: point))))
+          #expect(driver.grid.cursor == point || driver.grid.cursor == before, "\(columns)x\(rows)")
+          if driver.grid.cursor == point { hits += 1 }
+        }
+      }
+    }
+    #expect(hits > 90)
   }
 
   @Test("zooming shows a part, and the points beside it are counted")

@@ -9,13 +9,9 @@ extension PlotPane {
     let inside = frame.inside
     if session.readsAsLines { return drawTable(reply, in: inside, on: &grid, theme: theme) }
     let form = session.dotForm
-    let room = Self.room(frame)
-    let used = Size(
-      columns: min(room.columns, (reply.count.columns + form.dotsAcross - 1) / form.dotsAcross),
-      rows: min(room.rows, (reply.count.rows + form.dotsDown - 1) / form.dotsDown))
+    let dots = Self.dots(reply, frame, form)
     let rect = Rect(
-      column: inside.left + Self.margin + (room.columns - used.columns) / 2,
-      row: inside.top + 1 + (room.rows - used.rows) / 2, columns: used.columns, rows: used.rows)
+      column: inside.left + dots.left, row: inside.top + dots.top, columns: dots.columns, rows: dots.rows)
     drawAxes(reply, around: rect, on: &grid, theme: theme)
     let chart = DotChart(
       form: form, columns: reply.count.columns, rows: reply.count.rows, counts: reply.count.counts)

@@ -190,6 +190,15 @@ struct PlotPane: PermanentPane, ReplyPane {
     Size(columns: frame.columns - margin - 1, rows: frame.rows - 3)
   }
 
+  /// The cells of the dots, from the first cell inside the pane.
+  static func dots(_ reply: PlotReply, _ frame: PaneFrame, _ form: ChartForm) -> Rect {
+    let room = room(frame)
+    let columns = min(room.columns, (reply.count.columns + form.dotsAcross - 1) / form.dotsAcross)
+    let rows = min(room.rows, (reply.count.rows + form.dotsDown - 1) / form.dotsDown)
+    return Rect(
+      column: margin + (room.columns - columns) / 2, row: 1 + (room.rows - rows) / 2, columns: columns, rows: rows)
+  }
+
   static func middle(_ frame: ScatterCount.Frame) -> (Double, Double) {
     (frame.x.value(at: 0.5), frame.y.value(at: 0.5))
   }
@@ -205,10 +214,8 @@ struct PlotPane: PermanentPane, ReplyPane {
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
     guard let reply else { return }
     let form = session.dotForm
-    let room = Self.room(frame)
-    let used = (reply.count.columns / form.dotsAcross, reply.count.rows / form.dotsDown)
-    let column = (point.column - Self.margin - (room.columns - used.0) / 2) * form.dotsAcross
-    let row = (point.row - 1 - (room.rows - used.1) / 2) * form.dotsDown
+    let dots = Self.dots(reply, frame, form)
+    let (column, row) = ((point.column - dots.left) * form.dotsAcross, (point.row - dots.top) * form.dotsDown)
     guard (0..<reply.count.columns).contains(column), (0..<reply.count.rows).contains(row) else { return }
     cross = Self.middle(reply.count.values(column: column, row: row))
     askPoint(in: &session)
