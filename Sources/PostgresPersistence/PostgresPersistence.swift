@@ -39,10 +39,8 @@
     }
 
     /// A persistence whose store is opened with its first use.
-    ///
-    /// - Parameter waitsToRead: Whether reads wait for a server that is gone.
-    package init(lazily url: String, waitsToRead: Bool = true) throws where AccessMode == ReadWrite {
-      _store = try Self.store(url, isReadOnly: false, waitsToRead: waitsToRead)
+    package init(lazily url: String) throws where AccessMode == ReadWrite {
+      _store = try Self.store(url, isReadOnly: false)
     }
 
     private init(_ text: String, isReadOnly: Bool) async throws {
@@ -51,7 +49,7 @@
       try await store.open()
     }
 
-    private static func store(_ text: String, isReadOnly: Bool, waitsToRead: Bool = true) throws -> _StoreHandle {
+    private static func store(_ text: String, isReadOnly: Bool) throws -> _StoreHandle {
       let url: ServerURL
       do {
         url = try ServerURL(parsing: text)
@@ -63,7 +61,7 @@
           return try ServerStore.ofDatastores(
             url, creates: forWriter, isReadOnly: !forWriter,
             options: ServerOptions(
-              program: ProcessInfo.processInfo.processName, author: currentUserName(), waitsToRead: waitsToRead))
+              program: ProcessInfo.processInfo.processName, author: currentUserName()))
         } catch {
           throw StoreError(error)
         }

@@ -1,6 +1,7 @@
 import CodableDatastore
 import Foundation
 import StrataEngine
+import StrataLocks
 import Testing
 
 /// Networks and servers that fail under programs of the typed library. The servers are these tests' own, which they stop.
@@ -134,13 +135,12 @@ struct TypedFaultTests {
     let persistence = MemoryPersistence(at: server.location(schema, more: "&wait=0"))
     let books = BookFormat.datastore(persistence)
     for book in Book.numbered(1...3) { try await books.persist(book) }
-    // The reads of a browser do not wait, however long commits may.
-    let impatient = MemoryPersistence(at: server.location(schema, more: "&wait=3600"), waitsToRead: false)
-    let shown = BookFormat.datastore(impatient)
+    // The reads of a browser do not wait, however long those of the app may.
+    let shown = BookFormat.datastore(MemoryPersistence(at: server.location(schema, more: "&wait=3600")))
     #expect(try await shown.load(1) != nil)
     #expect(server.stopImmediately())
     let calls: [() async throws -> Void] = [
-      { _ = try await shown.load(2) },
+      { _ = try await ReadPatience.$isNone.withValue(true) { try await shown.load(2) } },
       { _ = try await books.load(1) }, { _ = try await books.load("Book 001", from: \.title).all() },
       { _ = try await books.persist(Book(id: 4, title: "Four")) }, { _ = try await books.count },
       { try await persistence.perform { _ = try await books.persist(Book(id: 5, title: "Five")) } },

@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataLocks
 import StrataModel
 import Dispatch
 import StrataTerminal
@@ -142,6 +143,26 @@ struct RuntimeTests {
     #expect(sent.with { $0.count } == 2)
     throttle.report(Progress(done: 5, total: 9, found: .ranks([])), at: start + .milliseconds(100))
     #expect(sent.with { $0.last } == Progress(done: 5, total: 9, found: .ranks([7, 8])))
+  }
+
+  @Test("no read of a browser waits for a server that is gone, whatever the store of the app does")
+  func readPatience() throws {
+    let runtime = BrowserRuntime(store: try Sample.store())
+    let wake = DispatchSemaphore(value: 0)
+    runtime.start { wake.signal() }
+    let parts = Inquiry { _ throws(ModelError) in
+      try (0..<4).concurrently(size: 1) { _ throws(ModelError) in ReadPatience.isNone }
+    }
+    for slot in [WorkSlot.outline, .search, .commit, .refresh] {
+      runtime.run(.start(WorkID(slot: slot, serial: 1), parts))
+      var replies: [[Bool]] = []
+      while replies.isEmpty {
+        wake.wait()
+        for case .work(_, .finished(let reply)) in runtime.drainMessages() { replies += [reply as? [Bool] ?? []] }
+      }
+      #expect(replies == [[true, true, true, true]], "\(slot.name)")
+    }
+    runtime.stop()
   }
 
   @Test("what is staged is saved while the server answers nothing at all, and leaving waits for the disk alone")

@@ -1,6 +1,7 @@
 package import StrataModel
 import StrataFoundation
 package import StrataTerminal
+import StrataLocks
 import StrataSystem
 
 /// The browser as a program of the terminal's run loop: state, runtime and the files of external editors together.
@@ -139,7 +140,7 @@ package struct OpenedStore: Sendable {
     self.configuration = configuration
     runtime = BrowserRuntime(store: store, files: files, warmUp: warmUp)
     runtime.follow()
-    status = StoreStatus(of: store)
+    status = ReadPatience.$isNone.withValue(true) { StoreStatus(of: store) }
   }
 }
 

@@ -167,7 +167,7 @@ package final class BrowserRuntime: Sendable {
       ? staging : id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot.isSlow ? long : quick
     queue.async(group: id.slot.isKept && !(work is LoadStagedRequest || work is LoadRememberedRequest) ? kept : others)
     { [self] in
-      answer(work, id, cancellation)
+      ReadPatience.$isNone.withValue(true) { answer(work, id, cancellation) }
     }
   }
 

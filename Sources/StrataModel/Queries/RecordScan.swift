@@ -51,8 +51,11 @@ extension Range<Int> {
   ) throws(ModelError) -> [Found] {
     let parts = stride(from: lowerBound, to: upperBound, by: size).map { $0..<Swift.min(upperBound, $0 + size) }
     let found = Mutex([Result<Found, ModelError>?](repeating: nil, count: parts.count))
+    let hasNoPatience = ReadPatience.isNone
     DispatchQueue.concurrentPerform(iterations: parts.count) { place in
-      let part = Result { () throws(ModelError) in try work(parts[place]) }
+      let part = ReadPatience.$isNone.withValue(hasNoPatience) {
+        Result { () throws(ModelError) in try work(parts[place]) }
+      }
       found.withLock { $0[place] = part }
     }
     var results: [Found] = []

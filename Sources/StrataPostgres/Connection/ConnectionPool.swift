@@ -39,7 +39,7 @@ final class ConnectionPool: Sendable {
   }
 
   private var deadline: Int64 {
-    monotonicClock() + (options.waitsToRead ? Int64(options.patience * 1_000_000_000) : 0)
+    monotonicClock() + (options.waitsToRead && !ReadPatience.isNone ? Int64(options.patience * 1_000_000_000) : 0)
   }
 
   /// Runs statements that may run twice, such as those that only read: if a connection turns out to be gone, another one runs them.

@@ -47,7 +47,7 @@ func openServer(
     let access: StoreAccess = engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite
     let store = EngineStore(engine, path: engine.path, access: access, program: "strata")
     guard case .readWrite = access else { return store }
-    return try onFailures { try typedStore(PostgresPersistence(lazily: text, waitsToRead: waits), store.head) ?? store }
+    return try onFailures { try typedStore(PostgresPersistence(lazily: text), store.head) ?? store }
   #else
     throw ModelError.refused(reason: "this program was built without PostgreSQL")
   #endif

@@ -27,7 +27,7 @@ extension Program {
       } else if arguments.has("--cities") {
         throw UsageError("\(shown) is written already", verb: arguments.verb)
       }
-      return try await showSample(url, arguments) { try PostgresPersistence(lazily: url, waitsToRead: false) }
+      return try await showSample(url, arguments) { try PostgresPersistence(lazily: url) }
     #else
       throw ModelError.refused(reason: "this program was built without PostgreSQL")
     #endif

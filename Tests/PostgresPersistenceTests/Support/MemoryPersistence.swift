@@ -13,11 +13,10 @@ final class MemoryPersistence: Persistence {
 
   convenience init() { self.init(at: TestServer.shared?.location()) }
 
-  init(at location: String?, waitsToRead: Bool = true) {
+  init(at location: String?) {
     self.location = location
     _store =
-      location.flatMap { try? PostgresPersistence(lazily: $0, waitsToRead: waitsToRead)._store }
-      ?? CodableDatastore.MemoryPersistence()._store
+      location.flatMap { try? PostgresPersistence(lazily: $0)._store } ?? CodableDatastore.MemoryPersistence()._store
   }
 }
 
