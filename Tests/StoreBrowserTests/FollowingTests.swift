@@ -225,6 +225,29 @@ struct FollowingTests {
     #expect(try store.refresh().datastore("City")?.count == 9)
   }
 
+  @Test("of a store that answers nothing the header says so after some seconds, and for how long")
+  func silent() throws {
+    let clock = SetClock()
+    let driver = Driver(try Sample.large(500), size: Size(columns: 120, rows: 30), start: .init(datastore: "Item")) {
+      $0.clock = { clock.now }
+    }
+    driver.isHolding = true
+    driver.press("G")
+    clock.pass(seconds: 2)
+    driver.tell(.tick(nil))
+    #expect(driver.title.contains("⟳ live"), "\(driver.title)")
+    clock.pass(seconds: 2)
+    driver.tell(.tick(nil))
+    #expect(driver.title.contains(" · no answer from the store for 4 s"), "\(driver.title)")
+    #expect(!driver.title.contains("live"), "\(driver.title)")
+    driver.release()
+    #expect(driver.title.contains("⟳ live"), "\(driver.title)")
+    guard case .clock(isOn: false)? = driver.outward.last else {
+      Issue.record("the clock still ticks")
+      return
+    }
+  }
+
   @Test(
     "what could not be read while the server was away is read when it is back, and no record has another one's title")
   func unread() throws {

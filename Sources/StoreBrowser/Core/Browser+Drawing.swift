@@ -118,6 +118,8 @@ extension Browser {
     }
     if let since = session.awaySince {
       parts.append("server away since \(session.time.clock(since))")
+    } else if let silence = session.silence {
+      parts.append("no answer from the store for \(silence) s")
     } else if !session.status.isInPlace {
       parts.append("deleted or moved")
     } else if session.unseen > 0 {

@@ -77,6 +77,12 @@ extension Session {
   /// Whether another program's work has reported no progress for some seconds: the program may be gone.
   var isWorkElsewhereSilent: Bool { runs.contains { $0.id == nil && $0.stalled(at: now) != nil } }
 
+  /// For how many seconds a quick question has had no reply, which says that the store's server or disk is stuck; nil below three.
+  var silence: Int? {
+    running.values.filter { !$0.id.slot.isLong && !$0.id.slot.isSlow && !$0.id.slot.isKept }
+      .compactMap { $0.stalled(at: now) }.max()
+  }
+
   /// Whether a clock must tick: only the time distinguishes stalled work from slow work.
-  var needsClock: Bool { !longWork.isEmpty || running[.staging] != nil || runs.contains { $0.isRunning } }
+  var needsClock: Bool { !running.isEmpty || runs.contains { $0.isRunning } }
 }

@@ -118,11 +118,11 @@ final class Connection: @unchecked Sendable {
     return expected
   }
 
-  /// Waits for an answer, at most a millisecond, and returns whether it begins to come.
-  func isAnswered() -> Bool {
+  /// Waits for an answer, and returns whether it begins to come in time.
+  func isAnswered(within milliseconds: Int32 = 1) -> Bool {
     if isLost || PQisBusy(handle) == 0 { return true }
     var poller = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
-    return poll(&poller, 1, 1) > 0
+    return poll(&poller, 1, milliseconds) > 0
   }
 
   private func send(_ statements: [Statement]) throws(StorageError) -> [Expected] {

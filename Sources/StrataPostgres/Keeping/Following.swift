@@ -5,7 +5,7 @@ import StrataEngine
 /// several changes.
 ///
 /// It asks every second for the newest number and the heartbeats of work, and at once if the server passes on a notification. It goes on
-/// asking a server that is gone until it is back; it calls back for both.
+/// asking a server that is gone until it is back; it calls back for both, and once if a reply takes seconds.
 package final class ServerFollowing: Sendable {
   init(_ store: ServerStore, _ change: @escaping @Sendable () -> Void) {
     let (pool, tables, known, absence) = (store.pool, store.tables, store.newest.asOf, store.absence)
@@ -31,7 +31,7 @@ package final class ServerFollowing: Sendable {
       do {
         let open = try connection ?? listening(pool, tables)
         connection = open
-        let rows = try open.exchange(
+        let asked = try open.begin([
           tables.statement(
             "newest",
             """
@@ -40,7 +40,11 @@ package final class ServerFollowing: Sendable {
               where l.progress <> ''::bytea
                 and l.heartbeat >= current_timestamp - interval '\(Lease.silence) seconds'), 0)
             from {store} s where s.one
-            """, []))
+            """, [])
+        ])
+        // Callers that read now wait for a server that keeps its connections and is silent, and can show it.
+        if !open.isAnswered(within: 3_000) { change() }
+        let rows = try open.receive(asked)[0]
         let now = (newest: rows.bits(0, 0), work: rows.int(0, 1))
         let isBack = contact != .made
         if isBack {
