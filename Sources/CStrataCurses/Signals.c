@@ -60,12 +60,17 @@ static void out_of_patience(int number) {
   raise(asked_to_end);
 }
 
+void strata_limit_goodbye(int number) {
+  if (asked_to_end) return;
+  asked_to_end = number;
+  alarm(2);
+}
+
 static void tell(int number) {
   KEEPING_ERRNO({
     if (number == SIGTERM || number == SIGHUP) {
       if (asked_to_end) out_of_patience(0);
-      asked_to_end = number;
-      alarm(2);
+      strata_limit_goodbye(number);
     }
     strata_post_signal(number);
   });

@@ -14,6 +14,7 @@ final class TestCard: TerminalProgram {
   private var events: [String] = []
   private var eventCount = 0
   private var asksForHarm = false
+  private var isStuck = false
   private var mouseIsReported = true
   private let editedPath: String?
 
@@ -35,7 +36,10 @@ final class TestCard: TerminalProgram {
 
   var isIdle: Bool { true }
 
-  func finish() -> String? { nil }
+  func finish() -> String? {
+    while isStuck { sleep(1) }
+    return nil
+  }
 
   func respond(to event: TerminalEvent) -> [TerminalAction] {
     note(event)
@@ -82,6 +86,7 @@ final class TestCard: TerminalProgram {
       note("\(none[eventCount])")
     case "s": raise(SIGSEGV)
     case "a": abort()
+    case "w": isStuck = true
     case "e":
       let words = Array("a line for standard error\n".utf8)
       _ = words.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }

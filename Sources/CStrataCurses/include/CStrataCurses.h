@@ -135,6 +135,9 @@ void strata_mouse(bool on);
 
 // MARK: Ending and other programs
 
+/// Ends the process by `signal` in two seconds, if it has not ended by then. A signal that is caught does so itself.
+void strata_limit_goodbye(int signal);
+
 /// Ends the process by `signal`, as if nothing had caught it.
 void strata_die(int signal);
 

@@ -96,6 +96,8 @@ package struct TerminalLoop {
   private mutating func end(by signal: Int32) {
     if isToldToEnd == nil {
       isToldToEnd = signal
+      // Of a terminal that is gone no signal may have come.
+      strata_limit_goodbye(signal)
       tell(.interrupt)
     }
     if input.hasEnded, ending == nil { ending = .signal(signal) }

@@ -84,6 +84,16 @@ struct EndingTests {
     #expect(try process.waitForEnd() == -1 - SIGHUP)
   }
 
+  @Test("a closed window ends a program that does not end by itself, even if no signal came")
+  func closedWindowWithoutSignal() throws {
+    // In a session of its own the program has no controlling terminal, whose end would send SIGHUP.
+    let process = try TerminalProcess("/bin/sh", ["-c", "trap '' HUP; setsid -w \(Built.path("terminal-card"))"])
+    try process.waitUntilIdle()
+    try process.press("! w")
+    process.hangUp()
+    #expect(try process.waitForEnd() == 128 + SIGHUP)
+  }
+
   @Test("without a terminal one sentence names the verbs, and the status is 1")
   func noTerminal() throws {
     let (status, output) = try Spawning.run("terminal-card")
