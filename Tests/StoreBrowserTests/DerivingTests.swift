@@ -416,6 +416,13 @@ struct DerivingTests {
     while driver.browser.table.selectedPath(driver.browser.session) != ".amount" {
       driver.press("l")
     }
+    // Digits that have no room for their separators would look like fewer.
+    for format in ["", ":format thousands"] {
+      try driver.play(format)
+      while driver.shows(" -1 234 567 ") { driver.press("<") }
+      #expect(driver.shows(" -1.235 M  ") && driver.shows(" 10 000  "), "\(driver.screen)")
+      driver.press("> >")
+    }
     driver.press("yy")
     #expect(driver.copied == "-1234567")
     driver.press("&")

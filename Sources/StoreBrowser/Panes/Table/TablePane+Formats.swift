@@ -19,6 +19,7 @@ extension TablePane {
     guard let datastore = source?.datastore, let formats = session.remembered.columns[datastore]?.formats,
       let path = path(of: column, session), let format = formats[path].flatMap(ValueFormat.init(rawValue:))
     else { return column.isSeparated ? value.separated(in: width) : value }
+    if format == .thousands { return value.separated(from: 0, in: width) }
     let text = format.text(value, isASCII: session.theme.isASCII, time: session.time, now: session.now)
     return text.kind == .number && SafeText.width(text.text) > width ? value : text
   }
@@ -83,12 +84,12 @@ extension Browser {
 }
 
 extension ValueText {
-  /// A number from 10,000 on with its whole part in groups of three digits, if there is room.
-  fileprivate func separated(in width: Int) -> ValueText {
-    guard kind == .number, let number = NumberText(text), abs(number.double) >= 10_000 else { return self }
+  /// A number from `least` on with its whole part in groups of three digits, or scaled if there is no room for them.
+  fileprivate func separated(from least: Double = 10_000, in width: Int) -> ValueText {
+    guard kind == .number, let number = NumberText(text), abs(number.double) >= least else { return self }
     var result = self
-    result.text = NumberFormat.exact(number)
-    return SafeText.width(result.text) <= width ? result : self
+    result.text = NumberFormat.exact(.number(number), in: width)
+    return result
   }
 }
 
