@@ -295,6 +295,31 @@ struct GroupTests {
     #expect(driver.browser.table.storedCount == 1)
   }
 
+  @Test("figures of groups and pivots with and without a fraction stand with their decimal points below each other")
+  func decimalPoints() throws {
+    let values = [1234.5, 20_000, 7.25, 123_456.125]
+    let documents = values.enumerated().map { number, value -> Document in
+      [
+        "id": .number(NumberText(number)), "key": .string("k\(number)"), "all": "x",
+        "value": .number(NumberText(value)),
+      ]
+    }
+    let driver = Driver(try Sample.documents(documents), size: Size(columns: 120, rows: 24))
+    for command in [":group key value", ":pivot key all value"] {
+      try driver.play(command)
+      if command.hasPrefix(":pivot") { driver.press("gP") }
+      for text in ["  1 234.5   ", " 20 000     ", "      7.25  ", "123 456.125 "] {
+        #expect(driver.shows(text), "\(text): \(driver.screen)")
+      }
+      // The sum of k1 is whole.
+      let points = driver.lines.filter { $0.contains(" k") && !$0.contains(" k1") }.compactMap { line in
+        line.firstIndex(of: ".").map { line.distance(from: line.startIndex, to: $0) }
+      }
+      #expect(points.count == 3 && Set(points).count == 1, "\(driver.screen)")
+      try driver.play("keys Esc")
+    }
+  }
+
   @Test("keys that are identifiers have no separators")
   func identifiers() throws {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))

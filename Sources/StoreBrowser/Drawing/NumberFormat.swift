@@ -35,6 +35,29 @@ enum NumberFormat {
     return scaled(number.double, in: width)
   }
 
+  /// The cells of a number from its decimal point on; 0 for a whole number, and for one that is scaled.
+  static func fraction(_ text: String) -> Int {
+    guard let point = text.firstIndex(of: "."), text[point...].dropFirst().allSatisfy(\.isNumber) else { return 0 }
+    return text[point...].utf8.count
+  }
+
+  /// Returns the width of a column of figures whose decimal points stand below each other, and the widest of their fractions.
+  static func measure(_ figures: some Sequence<Document>) -> (width: Int, fraction: Int) {
+    var (whole, widest) = (0, 0)
+    for text in figures.map(exact) {
+      whole = max(whole, SafeText.width(text) - fraction(text))
+      widest = max(widest, fraction(text))
+    }
+    return (whole + widest, widest)
+  }
+
+  /// A figure with spaces for the digits that others in its column have after the point, as far as there is room.
+  static func aligned(_ value: Document, fraction: Int, in width: Int) -> String {
+    let text = exact(value, in: width)
+    let room = min(fraction - Self.fraction(text), width - SafeText.width(text))
+    return text + String(repeating: " ", count: max(0, room))
+  }
+
   /// A figure of a group as lists show it: a mean, whose digits may never end, to four places, or to four digits if it is small.
   ///
   /// - Parameter name: `mean(price)`.

@@ -109,7 +109,8 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     let note = reply?.groups.isEmpty == true ? "no record is shown" : nil
     guard let reply = begin(on: &grid, frame, title: heading, footer: footer, note: note, session) else { return }
     let isSeparated = request.map { session.isSeparated($0.keys[0]) } ?? true
-    let columns = layout(reply, shownLines(frame, session), width: frame.columns - 2, theme)
+    let shownFigures = reply.columns.indices.map { figures($0, reply, shownLines(frame, session)) }
+    let columns = layout(reply, shownFigures.map(\.width), width: frame.columns - 2, theme)
     grid.titles(
       of: reply.columns.count, columns, selected: cursorColumn, in: frame.inside, from: 2, theme: theme,
       isTrailing: { $0 > 0 }, title: { SafeText.cutInTheMiddle(title($0.column, reply, theme), to: $0.width) })
@@ -126,7 +127,9 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
         let cell = slot.column == 0 ? cells[0] : NumberFormat.figure(cells[slot.column], of: reply.columns[slot.column])
         let shown = ValueText(cell: cell)
         let isPlain = shown.kind == .number && !isSeparated && slot.column == 0
-        let text = isPlain ? shown.fitting(slot.width) : NumberFormat.exact(cell, in: slot.width)
+        let fraction = slot.column == 0 ? 0 : shownFigures[slot.column].fraction
+        let text =
+          isPlain ? shown.fitting(slot.width) : NumberFormat.aligned(cell, fraction: fraction, in: slot.width)
         grid.write(
           text, at: rect.at(2 + slot.x), width: slot.width, style: theme.style(shown.cellRole),
           alignment: slot.x > 0 || shown.isTrailing ? .trailing : .leading)
@@ -157,16 +160,18 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     return "\(name) \(theme.isASCII ? (sorted.isDescending ? "v" : "^") : sorted.isDescending ? "▼" : "▲")"
   }
 
+  /// The width of a column on the screen, and of what its numbers have after the point.
+  private func figures(_ column: Int, _ reply: GroupRequest.Reply, _ shown: Range<Int>) -> (width: Int, fraction: Int) {
+    let name = reply.columns[column]
+    return NumberFormat.measure(reply.groups[shown].lazy.map { NumberFormat.figure($0.cells[column], of: name) })
+  }
+
   /// Columns are as wide as their texts on the screen. If that is too much, figures are scaled, and the key has the rest. The key stays in
   /// sight, and with it the columns around the cursor.
   private func layout(
-    _ reply: GroupRequest.Reply, _ shown: Range<Int>, width: Int, _ theme: Theme
+    _ reply: GroupRequest.Reply, _ natural: [Int], width: Int, _ theme: Theme
   ) -> [TableGeometry.Slot] {
-    var widths = reply.columns.indices.map { column in
-      reply.groups[shown].reduce(SafeText.width(title(column, reply, theme))) {
-        max($0, SafeText.width(NumberFormat.exact(NumberFormat.figure($1.cells[column], of: reply.columns[column]))))
-      }
-    }
+    var widths = natural.indices.map { max(natural[$0], SafeText.width(title($0, reply, theme))) }
     func total() -> Int { widths.reduce(0) { $0 + $1 + 2 } }
     while total() > width, let widest = widths.indices.dropFirst().max(by: { widths[$0] < widths[$1] }),
       widths[widest] > 10

@@ -131,23 +131,23 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     // Of many lines and columns only those on the screen are measured.
     let shown = shownLines(frame, session)
     let left = 4 + min(frame.columns / 3, shown.reduce(4) { max($0, SafeText.width(text(rows[$1], 0))) })
-    let widths = columns.indices.lazy.map { column in
-      shown.reduce(min(20, SafeText.width(text(columns[column], 1)))) { width, row in
-        max(width, shownValue(row, column).map { min(20, SafeText.width(NumberFormat.exact($0))) } ?? 0)
-      }
+    func measure(_ column: Int) -> (width: Int, fraction: Int) {
+      NumberFormat.measure(shown.lazy.compactMap { shownValue($0, column) })
     }
+    let widths = columns.indices.lazy.map { min(20, max(SafeText.width(text(columns[$0], 1)), measure($0).width)) }
     let slots = TableGeometry.slots(of: widths, around: column, width: frame.columns - left)
     grid.titles(
       of: columns.count, slots, selected: column, in: frame.inside, from: left, theme: theme,
       isTrailing: { _ in true }
     ) { SafeText.cutInTheMiddle(text(columns[$0.column], 1, in: $0.width), to: $0.width) }
+    let fractions = slots.map { measure($0.column).fraction }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       grid.write(text(rows[line], 0, in: left - 4), at: rect.at(2), width: left - 4, style: theme.style(.key))
-      for slot in slots {
+      for (slot, fraction) in zip(slots, fractions) {
         guard let value = shownValue(line, slot.column) else { continue }
         grid.write(
-          NumberFormat.exact(value, in: slot.width), at: rect.at(left + slot.x), width: slot.width, alignment: .trailing
-        )
+          NumberFormat.aligned(value, fraction: fraction, in: slot.width), at: rect.at(left + slot.x),
+          width: slot.width, alignment: .trailing)
         if line == list.selection, slot.column == column {
           grid.restyle(Rect(column: rect.left + left + slot.x, row: rect.top, columns: slot.width, rows: 1)) {
             $0.attributes.formUnion([.bold, .underline])
