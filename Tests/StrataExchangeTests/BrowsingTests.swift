@@ -106,7 +106,7 @@ struct BrowsingTests {
     try both { store in
       let key = try #require(try store.head.datastore("City")).identifier(parsing: "3")
       return try store.versions(of: key, in: "City", from: head, limit: 40)
-        .map { "\($0.commit) \(String(describing: $0.record))" }
+        .map { "\($0.commit) \(String(describing: try $0.record))" }
     }
     try both { try $0.resolve("head~200") }
   }

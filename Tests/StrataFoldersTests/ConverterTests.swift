@@ -161,7 +161,7 @@ struct ConverterTests {
       let versions = try converted.folder.versions(
         of: identifier, in: "things", from: converted.folder.head.commit, limit: 100)
       #expect(copies.map(\.commit.number) == versions.map(\.commit.number))
-      #expect(copies.map { $0.record?.stored } == versions.map { $0.record?.stored })
+      #expect(try copies.map { try $0.record?.stored } == versions.map { try $0.record?.stored })
     }
   }
 

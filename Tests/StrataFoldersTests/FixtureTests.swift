@@ -184,7 +184,7 @@ struct FixtureTests {
       let versions = try store.versions(of: identifier, in: datastore, from: store.head.commit, limit: .max)
       let expected = try #require(states[Data(identifier.bytes)]).reversed()
       #expect(versions.map(\.commit.number) == expected.map(\.0))
-      #expect(versions.map { $0.record?.stored } == expected.map(\.1))
+      #expect(try versions.map { try $0.record?.stored } == expected.map(\.1))
     }
   }
 

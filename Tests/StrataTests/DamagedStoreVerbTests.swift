@@ -230,4 +230,68 @@ struct DamagedStoreVerbTests {
     #expect(run.status == 0)
     #expect(run.lines.contains { $0.hasPrefix("note: data.compact, 99 bytes: a compaction that is not finished") })
   }
+
+  /// Flips a bit in the newest content of the sixth river.
+  private func damageSixth() throws {
+    let url = URL(filePath: path + "/data")
+    var data = try Data(contentsOf: url)
+    let content = try #require(data.range(of: Data(#"{"id":6,"name""#.utf8), options: .backwards))
+    data[content.upperBound + 4] ^= 1
+    try data.write(to: url)
+  }
+
+  @Test(
+    "a damaged record can be replaced, deleted, restored and imported again, and no index keeps an entry of it",
+    arguments: ["put", "delete", "restore", "import"])
+  func mending(_ verb: String) throws {
+    try damageSixth()
+    #expect(try ProgramRun(["get", path, "River", "6"]).status == 3)
+    let part = try folder.file("part.jsonl", #"{"id":6,"km":5}"#)
+    let merged = try ProgramRun(["import", path, "River", part, "--id", "id", "--merge"])
+    #expect(
+      merged.status != 0 && (merged.output + merged.complaint).contains("--replace"),
+      "\(merged.output)\(merged.complaint)")
+    let record = #"{"id":6,"name":"Mended","km":5}"#
+    let run =
+      switch verb {
+      case "put": try ProgramRun(["put", path, "River"], input: record)
+      case "delete": try ProgramRun(["delete", path, "River", "6"])
+      case "restore": try ProgramRun(["restore", path, "1", "River", "6"])
+      default: try ProgramRun(["import", path, "River", try folder.file("six.jsonl", record), "--id", "id"])
+      }
+    #expect(run.status == 0, "\(run.complaint)")
+    let expected = ["delete": nil, "restore": "River 6"][verb] ?? "Mended"
+    let got = try ProgramRun(["get", path, "River", "6"])
+    #expect(got.status == (expected == nil ? 1 : 0), "\(got.complaint)")
+    if let expected { #expect(got.output.contains(expected), "\(got.output)") }
+    for option in [[], ["--index", "km"], ["--index", "name"]] {
+      let records = try ProgramRun(["records", path, "River"] + option)
+      #expect(
+        records.status == 0 && records.lines.count == (expected == nil ? 59 : 60), "\(option): \(records.complaint)")
+    }
+    let verified = try ProgramRun(["verify", path])
+    #expect(!verified.output.contains("wrong: "), "\(verified.output)")
+  }
+
+  @Test("the history of a record lists the versions that can be read, and the one that cannot as such")
+  func historyOfDamaged() throws {
+    #expect(try ProgramRun(["put", path, "River"], input: #"{"id": 6, "name": "Newer", "km": 1}"#).status == 0)
+    let sound = try ProgramRun(["history", path, "River", "6"]).lines
+    #expect(sound.count == 6)
+    var data = try Data(contentsOf: URL(filePath: path + "/data"))
+    let content = try #require(data.range(of: Data(#""name":"New 6""#.utf8), options: .backwards))
+    data[content.upperBound - 2] ^= 1
+    try data.write(to: URL(filePath: path + "/data"))
+    let run = try ProgramRun(["history", path, "River", "6"])
+    #expect(run.status == 3)
+    #expect(run.complaint.contains("damaged record at byte"), "\(run.complaint)")
+    #expect(run.lines.count == 6 && run.lines[3].contains("cannot be read: damaged record at byte"), "\(run.output)")
+    #expect(run.lines.enumerated().allSatisfy { $0.offset == 3 || $0.element == sound[$0.offset] }, "\(run.output)")
+    let json = try ProgramRun(["history", path, "River", "6", "--json"])
+    #expect(json.objects.count == 3, "\(json.output)")
+    #expect((json.objects[1]["problem"] as? String)?.contains("damaged record at byte") == true, "\(json.output)")
+    #expect(json.objects[1]["deleted"] as? Bool == false)
+    let field = try ProgramRun(["history", path, "River", "6", "--field", "km"])
+    #expect(field.lines.count == 6 && field.lines[3].contains("cannot be read"), "\(field.output)")
+  }
 }

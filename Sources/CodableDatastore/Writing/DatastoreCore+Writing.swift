@@ -172,6 +172,10 @@ extension DatastoreCore {
   private func decoded(
     _ record: Bytes, key: [UInt8], in scope: TransactionScope
   ) async throws -> StoredRecord<Instance> {
+    if record.isEmpty {
+      let damage = StoreError(.damaged, "\(shown(key)) of \(self.key) is damaged.")
+      return StoredRecord(record: record, instance: .failure(damage), values: nil)
+    }
     do {
       let instance = try await scope.converting(datastore: self.key) {
         try await self.instance(of: record, key: key, wrapsAll: true)

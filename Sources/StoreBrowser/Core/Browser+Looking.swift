@@ -247,7 +247,7 @@ extension Browser {
     let place = Inquiry { [commit = session.shown] context throws(ModelError) in
       let stored = try context.datastore(datastore, at: commit)
       let key = try stored.identifier(parsing: identifier)
-      guard try stored.record(key) != nil else { throw ModelError.noSuchRecord(identifier, datastore: datastore) }
+      guard try stored.replaceable(key) != nil else { throw ModelError.noSuchRecord(identifier, datastore: datastore) }
       return RecordPlace(datastore: datastore, identifier: key)
     }
     session.start(.identify, place) { $0.show($1) }

@@ -99,14 +99,16 @@ extension WorkContext {
     var versions = try VersionLines(of: place, in: store, from: request.start.open)
     while answer.rows.count < request.limit, let (version, older) = try versions.next() {
       try goOn()
-      let document = try version.record?.document()
-      var text = document == nil ? ValueText(text: "deleted", kind: .missing) : nil
-      if let path {
-        let value = document?[path]
-        var isOld = older.isEmpty && value == nil
-        for version in older where !isOld { isOld = try version.record?.document()[path] == value }
-        if isOld { continue }
-        text = ValueText(cell: value).visible
+      var text = version.isDeletion ? ValueText(text: "deleted", kind: .missing) : nil
+      do throws(ModelError) {
+        let document = try version.record?.document()
+        if let path {
+          let value = document?[path]
+          if older.isEmpty ? value == nil : older.contains(where: { $0.has(value, at: path) }) { continue }
+          text = ValueText(cell: value).visible
+        }
+      } catch {
+        text = ValueText(text: "cannot be read: \(error)", kind: .problem)
       }
       answer.rows.append(HistoryRow(commit: version.commit, value: text))
     }

@@ -41,7 +41,7 @@ struct TakenRequest: Question {
       guard let datastore = try view.datastore(key) else { continue }
       for place in places {
         try context.goOn()
-        if try datastore.record(place.identifier) != nil { taken.insert(place) }
+        if try datastore.replaceable(place.identifier) != nil { taken.insert(place) }
       }
     }
     return taken
@@ -82,10 +82,12 @@ package struct GatherRequest: Question {
     switch purpose {
     case .restore(let commit), .restoreField(_, let commit):
       answer.records = try context.records(identifiers, in: source.datastore, at: commit)
-      for record in try context.records(identifiers, in: source.datastore, at: self.commit) {
+      for record in try context.records(identifiers, in: source.datastore, at: self.commit, evenDamaged: true) {
         answer.present[record.identifier] = record
       }
-    default: answer.records = try context.records(identifiers, in: source.datastore, at: commit)
+    default:
+      answer.records = try context.records(
+        identifiers, in: source.datastore, at: commit, evenDamaged: purpose == .delete)
     }
     if purpose == .delete, var staged = staged {
       staged.add(.deleting(answer.records, in: source.datastore, over: staged))
@@ -134,7 +136,7 @@ extension WorkContext {
   }
 
   fileprivate func records(
-    _ identifiers: [StoredKey], in key: String, at commit: CommitNumber
+    _ identifiers: [StoredKey], in key: String, at commit: CommitNumber, evenDamaged: Bool = false
   ) throws(ModelError) -> [Record] {
     guard let datastore = try view(commit).datastore(key) else { return [] }
     var records: [Record] = []
@@ -145,7 +147,8 @@ extension WorkContext {
       if position.isMultiple(of: 256), ContinuousClock.now > word {
         report(Progress(done: position, total: identifiers.count))
       }
-      if let record = try datastore.record(identifier) { records.append(record) }
+      let record = try evenDamaged ? datastore.replaceable(identifier) : datastore.record(identifier)
+      if let record { records.append(record) }
     }
     return records
   }

@@ -59,7 +59,7 @@ struct FileVersions: Walk {
   /// The next older state, or nil at the end.
   mutating func next() throws(StorageError) -> Version? {
     while !isAtEnd {
-      let change = try reference.map { reference throws(StorageError) in try view.file.change(reference) }
+      let change = try reference.map { reference throws(StorageError) in try self.change(reference) }
       // The chain goes on among the commits since the last restore.
       if let change, change.commit >= restore?.number ?? 0, !isBroughtBack(change) {
         // The version that a change replaced was written before it, so that no damage makes the walk endless.
@@ -101,6 +101,27 @@ struct FileVersions: Walk {
     return nil
   }
 
+  /// The change at a reference. If it is damaged, the commit in whose frame it lies made it, and it replaced the state before that.
+  private func change(_ reference: EntryReference) throws(StorageError) -> Change {
+    do throws(StorageError) {
+      return try view.file.change(reference)
+    } catch {
+      let search = CommitSearch(file: view.file, newest: view.commit)
+      guard case .damaged = error, let maker = try search.ancestor(of: passed, where: { $0.offset <= reference.offset })
+      else { throw error }
+      let start = maker.links.own.offset
+      let isOwn = try reference.offset < start &+ view.file.frameHeader(at: start).recordOffset
+      // A merge took it from a commit of its second parent, whose line the walk goes on along.
+      guard isOwn || maker.number < restore?.number ?? 0 else { throw error }
+      let older = try maker.links.parents.first.map { parent throws(StorageError) in
+        try state(in: View(commit: view.file.record(parent), file: view.file))
+      }
+      return Change(
+        commit: maker.number, tree: 0, key: Bytes(), kind: .put, replaced: RecordReference(older ?? nil),
+        replacesDelete: false, reference: .entry(reference))
+    }
+  }
+
   /// Whether the restore brought a delete back that replaces nothing: a compaction writes it there if the commit that deleted is gone.
   private func isBroughtBack(_ change: Change) -> Bool {
     change.commit == restore?.number && change.kind == .delete && change.replaced == nil
@@ -133,10 +154,15 @@ struct FileVersions: Walk {
     return true
   }
 
-  /// Whether two states differ: a deleted record equals one that never existed.
+  /// Whether two states differ: a deleted record equals one that never existed, and a damaged one no other.
   private func differs(_ left: EntryReference?, _ right: EntryReference?) throws(StorageError) -> Bool {
     if left == right { return false }
-    return try value(left) != value(right)
+    do throws(StorageError) {
+      return try value(left) != value(right)
+    } catch {
+      guard case .damaged = error else { throw error }
+      return true
+    }
   }
 
   /// The record's value; nil if the record did not exist.

@@ -102,6 +102,9 @@ package struct RecordContent: Hashable, Sendable {
     self.version = version
     self.bytes = bytes
   }
+
+  /// The old state of a record whose content is damaged: an edit replaces it without knowing it.
+  package static let damaged = RecordContent(version: "", bytes: [])
 }
 
 extension Record {

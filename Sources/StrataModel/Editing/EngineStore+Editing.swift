@@ -208,8 +208,25 @@ extension EditRefusal {
   var sentence: String { "\(datastore): \(reason)" }
 }
 
+extension DatastoreWriter.Current {
+  /// A damaged record can be replaced and deleted like any other.
+  init(_ reference: RecordReference, in tree: Tree) throws(StorageError) {
+    do throws(StorageError) {
+      self.init(reference: reference, bytes: try tree.value(of: reference))
+    } catch {
+      guard case .damaged = error else { throw error }
+      self.init(reference: reference, bytes: Bytes())
+    }
+  }
+}
+
 extension RecordContent {
+  /// - Parameter bytes: as in `DatastoreWriter.Current`.
   init(stored bytes: Bytes) throws(ModelError) {
+    if bytes.isEmpty {
+      self = .damaged
+      return
+    }
     let (version, content) = try RecordBytes.split(bytes)
     self.init(version: version, bytes: content.array)
   }

@@ -56,7 +56,7 @@ private struct PreviewWork {
   private mutating func preview(
     _ edit: RecordEdit, in datastore: EngineDatastore, _ indexing: RecordIndexing, _ entries: inout EntryBalance
   ) throws(ModelError) {
-    let theirs = try datastore.record(edit.identifier)?.stored
+    let theirs = try datastore.replaceable(edit.identifier)?.stored
     let outcome = edit.outcome(over: theirs, indexing.descriptor)
     var new = edit.new
     switch outcome {

@@ -110,7 +110,7 @@ extension EngineStore {
           throw .refused(
             reason: "\(commit) changed records of \(change.datastore), a datastore that is gone: restore that first")
         }
-        let present = try datastore.record(change.identifier)?.stored
+        let present = try datastore.replaceable(change.identifier)?.stored
         let wanted = content(of: change, takenBackFrom: present, datastore.descriptor)
         guard wanted != present else { continue }
         inverse.changes.append(

@@ -52,7 +52,7 @@ extension EngineStore {
       var datastore = datastores[edit.datastore]
       if datastore == nil { datastore = try view.ownDatastore(edit.datastore) }
       datastores[edit.datastore] = datastore
-      let theirs = try datastore?.record(edit.identifier)?.stored
+      let theirs = try datastore?.replaceable(edit.identifier)?.stored
       // The preview refuses edits of a datastore that was dropped.
       let outcome = datastore.map { edit.outcome(over: theirs, $0.descriptor) } ?? .mine
       switch outcome {

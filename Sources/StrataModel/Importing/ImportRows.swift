@@ -160,6 +160,13 @@ struct ImportRows: Sendable {
   /// Returns a row merged over the stored record: with that record's version, with its values if a cell only spells them differently, and,
   /// if the plan merges, with the fields that the row does not have.
   func record(_ row: Record, over stored: RecordContent) throws(ModelError) -> Record {
+    if stored == .damaged {
+      guard plan.existing != .merged else {
+        throw .refused(
+          reason: "the stored record is damaged, so its other fields cannot be kept; --replace replaces all of it")
+      }
+      return row
+    }
     var row = row
     let version = row.version ?? stored.version
     if row.content != stored.bytes {

@@ -335,7 +335,7 @@ private struct ImportWork {
       return
     }
     // A record that has several rows counts once: as changed or unchanged between its state before the import and its last row.
-    guard let first = try before?.record(indexing.descriptor.storedKey(record.identifier)) else { return }
+    guard let first = try before?.replaceable(indexing.descriptor.storedKey(record.identifier)) else { return }
     func isChanged(_ content: RecordContent) -> Bool { content != first.stored }
     let difference = (isChanged(new) ? 1 : 0) - (isChanged(stored) ? 1 : 0)
     report.changed += difference

@@ -31,8 +31,8 @@ extension EngineStore {
       } catch .refused(let reason) {
         throw .refused(reason: place + reason)
       }
-      let old = try present.record(key)
-      if let old {
+      let old = try present.replaceable(key)
+      if let old, old.stored != .damaged {
         content.version = old.version
         if try document == old.document() { content.bytes = old.content }
       } else if version == nil {

@@ -32,7 +32,7 @@ struct StoredShape: Sendable {
       let start = run * (count / runs)
       var records = datastore.records(at: start..<start + width)
       while try records.next() {
-        guard let record = try records.rawRecord(), let document = try? record.document() else { continue }
+        guard let record = try? records.rawRecord(), let document = try? record.document() else { continue }
         see(document, at: .root)
         see(document, version: record.version)
         guard case .object(let members) = document, let identifier = try? records.identifier.value else { continue }

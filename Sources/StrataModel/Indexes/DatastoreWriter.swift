@@ -25,7 +25,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// A record as it lies in the transaction.
   package struct Current: Sendable {
     package var reference: RecordReference
-    /// Version tag and content, as in `RecordBytes`.
+    /// Version tag and content, as in `RecordBytes`; empty if the record is damaged.
     package var bytes: Bytes
   }
 
@@ -86,7 +86,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   package func current(_ identifier: [UInt8]) throws -> Current? {
     guard let tree = try transaction.tree(records) else { return nil }
     let reference = try recordOrder.place(of: identifier).withProbe { try tree.payload($0)?.record }
-    return try reference.map { Current(reference: $0, bytes: try tree.value(of: $0)) }
+    return try reference.map { try Current($0, in: tree) }
   }
 
   /// Inserts a record with its entries, in one descent of the records. If there is a record of this identifier already, returns it and
@@ -96,7 +96,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     try prefetch(identifier, values)
     if recordOrder.isBytes {
       if let found = try transaction.putIfNew(identifier, record, in: records) {
-        return try transaction.tree(records).map { Current(reference: found, bytes: try $0.value(of: found)) }
+        return try transaction.tree(records).map { try Current(found, in: $0) }
       }
     } else {
       if let found = try current(identifier) { return found }

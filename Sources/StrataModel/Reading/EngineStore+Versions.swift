@@ -11,9 +11,11 @@ extension EngineStore {
     var versions: [RecordVersion] = []
     var walk = try VersionSource(of: key.bytes, in: datastore)
     while versions.count < limit, let version = try onStorage({ try walk.next() }) {
-      var record: Record?
-      if let change = version.change, change.kind == .put { record = try datastore.record(key, at: change.reference) }
-      versions.append(RecordVersion(commit: try commit(CommitNumber(version.commit)), record: record))
+      versions.append(
+        try RecordVersion(commit: commit(CommitNumber(version.commit))) { () throws(ModelError) in
+          guard let change = version.change, change.kind == .put else { return nil }
+          return try datastore.record(key, at: change.reference)
+        })
     }
     return versions
   }

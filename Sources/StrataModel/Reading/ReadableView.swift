@@ -48,6 +48,18 @@ extension ReadableDatastore {
   package func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord] { [] }
 }
 
+extension ReadableDatastore {
+  /// Returns the record as an edit replaces it, or nil if there is none. The content of a damaged one is `RecordContent.damaged`.
+  package func replaceable(_ key: StoredKey) throws(ModelError) -> Record? {
+    do {
+      return try record(key)
+    } catch .storage(_, kind: .damaged) {
+      let content = RecordContent.damaged
+      return Record(identifier: key, version: content.version, content: content.bytes, coding: .opaque)
+    }
+  }
+}
+
 /// A record that a warm-up left out, and why.
 package struct LeftOutRecord: Hashable, Sendable {
   package var identifier: StoredKey
@@ -173,12 +185,31 @@ package struct Record: Sendable, Equatable {
 /// A state of a record at a commit.
 package struct RecordVersion: CommittedVersion {
   package var commit: CommitDetails
-  /// Nil if the commit deleted it.
-  package var record: Record?
+  private let state: Result<Record?, ModelError>
 
   package init(commit: CommitDetails, record: Record?) {
     self.commit = commit
-    self.record = record
+    state = .success(record)
+  }
+
+  /// - Throws: errors of `read` other than damage, which the record's getter throws.
+  init(commit: CommitDetails, read: () throws(ModelError) -> Record?) throws(ModelError) {
+    self.commit = commit
+    state = Result(catching: read)
+    guard case .failure(let error) = state else { return }
+    guard case .storage(_, kind: .damaged) = error else { throw error }
+  }
+
+  /// Nil if the commit deleted it.
+  ///
+  /// - Throws: the damage of a version that cannot be read.
+  package var record: Record? { get throws(ModelError) { try state.get() } }
+
+  package var isDeletion: Bool { if case .success(nil) = state { true } else { false } }
+
+  /// Whether a field has a value, or is missing. Returns false if the version cannot be read.
+  package func has(_ value: Document?, at path: DocumentPath) -> Bool {
+    do { return try record?.document()[path] == value } catch { return false }
   }
 }
 

@@ -78,20 +78,26 @@ extension VerbRun {
     var versions = try VersionLines(of: place, in: store, from: [newest])
     var (isEmpty, printed) = (true, 0)
     // Whoever drops a datastore deletes the records that it has.
-    var end = versions.upcoming.first?.record == nil ? nil : dropped.map { RecordVersion(commit: $0, record: nil) }
+    var end =
+      versions.upcoming.first?.isDeletion != false ? nil : dropped.map { RecordVersion(commit: $0, record: nil) }
     while printed < limit,
       let (version, older) = try end.take().map({ ($0, versions.upcoming) }) ?? versions.next()
     {
       isEmpty = false
-      let document = try version.record?.document()
-      var value = document
-      if let path {
-        value = document?[path]
-        let isOld = try older.isEmpty ? value == nil : older.contains { try $0.record?.document()[path] == value }
-        if isOld { continue }
+      var (value, problem): (Document?, String?)
+      do throws(ModelError) {
+        value = try version.record?.document()
+        if let path {
+          value = value?[path]
+          if older.isEmpty ? value == nil : older.contains(where: { $0.has(value, at: path) }) { continue }
+        }
+      } catch {
+        guard error.exitStatus == 3 else { throw error }
+        problem = error.description
+        notice.give("\(place.datastore) \(place.identifier) as of \(version.commit.number) cannot be read: \(error)")
       }
       printed += 1
-      try printValue(value ?? .null, of: version.commit, member: "value", isPresent: value != nil)
+      try printValue(value, of: version.commit, problem)
     }
     if isEmpty { throw ModelError.noSuchRecord(place.identifier.description, datastore: place.datastore) }
     if let path, printed == 0, limit > 0 {
@@ -99,14 +105,16 @@ extension VerbRun {
     }
   }
 
-  private func printValue(_ value: Document, of commit: CommitDetails, member: String, isPresent: Bool) throws {
+  private func printValue(_ value: Document?, of commit: CommitDetails, _ problem: String?) throws {
     if isJSON {
       guard case .object(var members) = Document.history(commit) else { return }
-      members.append(.init(member, isPresent ? value : .null))
-      members.append(.init("deleted", .bool(!isPresent)))
+      members.append(.init("value", value ?? .null))
+      members.append(.init("deleted", .bool(value == nil && problem == nil)))
+      if let problem { members.append(.init("problem", .string(problem))) }
       try line(.object(members))
     } else {
-      try output.line("\(row(commit))\n    \(isPresent ? value.compactJSON : "deleted")")
+      try output.line(
+        "\(row(commit))\n    \(problem.map { "cannot be read: \($0)" } ?? value?.compactJSON ?? "deleted")")
     }
   }
 

@@ -13,7 +13,7 @@ struct VerbRun {
   /// Whether lines are JSON instead of text for people.
   let isJSON: Bool
 
-  private let notice = DamageNotice()
+  let notice = DamageNotice()
 
   init(_ arguments: VerbArguments) {
     self.arguments = arguments
@@ -233,7 +233,7 @@ struct VerbRun {
 }
 
 /// Reports damage on standard error, each message once.
-private final class DamageNotice: Sendable {
+final class DamageNotice: Sendable {
   private let given = Mutex<Set<String>>([])
   var isGiven: Bool { given.withLock { !$0.isEmpty } }
 

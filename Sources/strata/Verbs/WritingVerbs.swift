@@ -25,7 +25,10 @@ extension VerbRun {
           query(in: datastore, deletes: true), from: key, named: arguments.value("--name"), options: options))
     }
     for text in texts {
-      let record = try record(text, of: datastore)
+      let identifier = try datastore.identifier(parsing: text)
+      guard let record = try datastore.replaceable(identifier) else {
+        throw ModelError.noSuchRecord(identifier.description, datastore: key)
+      }
       guard identifiers.insert(record.identifier).inserted else { continue }
       changes.changes.append(RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil))
     }
@@ -77,7 +80,7 @@ extension VerbRun {
     }
     let (then, now) = (try datastore(key, in: store.view(at: commit)), try store.head.datastore(key))
     let identifier = try then.identifier(parsing: text)
-    let (old, new) = (try now?.record(identifier), try then.record(identifier))
+    let (old, new) = (try now?.replaceable(identifier), try then.record(identifier))
     if old == nil, new == nil { throw ModelError.noSuchRecord(identifier.description, datastore: key) }
     let edit = RecordEdit(datastore: key, identifier: identifier, old: old?.stored, new: new?.stored)
     return try printCommit(

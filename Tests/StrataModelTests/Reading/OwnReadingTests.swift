@@ -141,7 +141,7 @@ struct OwnHistoryTests {
     let (store, numbers) = try store()
     let two = try store.versions(of: Cities.key(2), in: "City", from: numbers[4], limit: 10)
     #expect(two.map(\.commit.number) == [numbers[4], numbers[2], numbers[0]])
-    #expect(two.map { $0.record == nil } == [false, true, false])
+    #expect(two.map(\.isDeletion) == [false, true, false])
     let restored = try store.restore(numbers[1], datastore: "City", named: "restore")
     let one = try store.versions(of: Cities.key(1), in: "City", from: restored, limit: 10)
     #expect(one.map(\.commit.number) == [restored, numbers[3], numbers[1], numbers[0]])
