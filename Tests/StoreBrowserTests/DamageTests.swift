@@ -154,4 +154,81 @@ struct DamageTests {
     driver.press("g P g P")
     #expect(!driver.shows("1.33333"), "\(driver.screen)")
   }
+
+  /// Cities in a store on disk, of which the content of one was damaged.
+  private func damagedCities(_ folder: String) throws -> EngineStore {
+    TestFile.remove(folder)
+    var store = try EngineStore.open(path: folder, program: "tests", creates: true)
+    try Sample.add(Sample.cities.flatMap(\.self), to: store, Sample.cityPlan(), "import")
+    try Sample.change(store, "City", "2661552", ".population", to: 121_632)
+    store = try EngineStore.open(path: folder, program: "tests")
+    try TestFile.flip(after: #""name":"Bern","#, in: folder + "/data")
+    return store
+  }
+
+  @Test("work that reads many rows reads on behind a damaged record, and says what it left out")
+  func readingOn() throws {
+    let folder = "/tmp/strata-reading-on-\(UInt64.random(in: 0 ... .max)).strata"
+    defer { TestFile.remove(folder) }
+    let driver = Driver(try damagedCities(folder), size: Self.wide, start: .init(datastore: "City"))
+    let words = "record 2661552 of City is left out: damaged record at byte"
+    for (command, found) in [
+      ("f timezone = \"Europe/Zurich\"", ["Zürich", "Genève", "Basel"]),
+      ("f countrycode = \"CH\"", ["Zürich", "Genève", "Basel"]),
+    ] {
+      driver.press("f")
+      driver.type(String(command.dropFirst(2)))
+      #expect(driver.browser.session.notice?.text.contains(words) == true, "\(command)")
+      driver.press("Enter")
+      #expect(driver.browser.table.ranks?.count == found.count, "\(command): \(driver.screen)")
+      #expect(found.allSatisfy { driver.shows($0) } && !driver.shows("Bern"), "\(command): \(driver.screen)")
+      driver.press("Esc")
+    }
+    driver.press("/")
+    driver.type("Asia/Tokyo")
+    driver.press("Enter")
+    #expect(driver.selectedIdentifier == "1850147", "\(driver.screen)")
+    #expect(driver.status.contains(words), "\(driver.status)")
+    for command in [":group timezone", ":describe", ":frequency timezone", ":pivot countrycode timezone population"] {
+      try driver.play(command)
+      #expect(driver.status.contains(words), "\(command): \(driver.screen)")
+      driver.press("q")
+    }
+  }
+
+  @Test("a damaged record can be deleted, and restored from the history, which lists the version that cannot be read")
+  func mending() throws {
+    let folder = "/tmp/strata-mending-\(UInt64.random(in: 0 ... .max)).strata"
+    defer { TestFile.remove(folder) }
+    let store = try damagedCities(folder)
+    let driver = Driver(
+      store, size: Self.wide, start: .init(datastore: "City", identifier: "2661552"))
+    #expect(driver.selectedIdentifier == "2661552")
+    driver.press("3 i")
+    #expect(driver.editorRequest == nil && driver.status.contains("damaged record"), "\(driver.screen)")
+    driver.press("2 H")
+    #expect(driver.shows("cannot be read: d"), "\(driver.screen)")
+    driver.press("2 d d")
+    let staged = driver.browser.session.staged
+    #expect(staged.edits.values.map(\.kind) == [.delete], "\(driver.screen)")
+    let deleted = try store.commit(staged.changes, named: "delete", options: EditOptions())
+    #expect(try store.view(at: deleted).datastore("City")?.count == 9)
+  }
+
+  @Test("the older version of a damaged record can be brought back")
+  func restoring() throws {
+    let folder = "/tmp/strata-restoring-\(UInt64.random(in: 0 ... .max)).strata"
+    defer { TestFile.remove(folder) }
+    let store = try damagedCities(folder)
+    let driver = Driver(store, size: Self.wide, start: .init(datastore: "City", identifier: "2661552"))
+    driver.press("H j r")
+    #expect(driver.browser.session.staged.edits.values.map(\.kind) == [.update], "\(driver.screen)")
+    let staged = driver.browser.session.staged.changes
+    #expect(try store.preview(staged, options: EditOptions()).conflicts.isEmpty)
+    _ = try store.commit(staged, named: "restore", options: EditOptions())
+    let record = try #require(
+      try store.refresh().datastore("City").flatMap { try $0.record($0.identifier(parsing: "2661552")) })
+    #expect(try record.document()[member: "population"] == 121_631, "\(driver.screen)")
+    #expect(try store.head.datastore("City")?.verify(index: nil, progress: nil).findings.isEmpty == true)
+  }
 }

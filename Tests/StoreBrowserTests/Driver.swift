@@ -99,8 +99,7 @@ final class Driver {
   private func answer(_ work: any Question, _ id: WorkID) {
     let progress = Collected()
     let context = WorkContext(store: store, files: files, warmUp: warmUp, report: { progress.add($0) })
-    let report: WorkReport
-    do throws(ModelError) { report = .finished(try work.reply(in: context)) } catch { report = .failed(error) }
+    let report = work.report(in: context)
     for found in progress.all { tell(.work(id, .progress(found))) }
     tell(.work(id, report))
   }

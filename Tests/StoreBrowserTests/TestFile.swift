@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Testing
 
 #if canImport(Darwin)
   import Darwin
@@ -13,6 +14,14 @@ enum TestFile {
   }
 
   static func write(_ text: String, to path: String) throws { try Data(text.utf8).write(to: URL(filePath: path)) }
+
+  /// Flips a bit behind the last occurrence of a text.
+  static func flip(after text: String, in path: String) throws {
+    var data = try Data(contentsOf: URL(filePath: path))
+    let found = try #require(data.indices.last { data[$0...].starts(with: text.utf8) })
+    data[found + text.utf8.count + 2] ^= 1
+    try data.write(to: URL(filePath: path))
+  }
 
   static func lines(_ path: String) throws -> [Substring] { try text(path).split(separator: "\n") }
 

@@ -10,11 +10,12 @@ extension Browser {
     case .progress(let progress):
       session.running[id.slot]?.update(progress, at: session.now)
       for pane in listeners(of: id.slot) { with(pane) { $0.progressed(progress, of: id.slot, in: &$1) } }
-    case .finished(let reply):
+    case .finished(let reply, let leftOut):
       session.running[id.slot] = nil
       session.endRun(id, (reply as? any EndingReply)?.ending ?? .done("done"))
       for pane in listeners(of: id.slot) { with(pane) { $0.answered(reply, in: &$1) } }
       work.use(&self, reply)
+      if let leftOut { session.complain(leftOut) }
     case .failed(let error):
       session.running[id.slot] = nil
       session.endRun(id, error == .cancelled ? .cancelled : .failed(error.description))

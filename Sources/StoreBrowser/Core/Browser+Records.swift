@@ -4,7 +4,7 @@ import StrataModel
 /// Whole records, one or many: new ones, copies, deletes, restores, bulk changes. Every command ends in a staged step.
 extension Browser {
   mutating func insert() {
-    guard focus == .record, record.selectedLine != nil else { return insertRecord() }
+    guard focus == .record, record.selectedLine != nil || record.answer?.problem != nil else { return insertRecord() }
     if let (place, document) = readRecord(for: .insert), let line = record.selectedLine {
       insertPart(place, document, line)
     }

@@ -20,7 +20,8 @@ package enum Message: Sendable {
 /// A report of running work.
 package enum WorkReport: Sendable {
   case progress(Progress)
-  case finished(any Sendable)
+  /// With a sentence about damaged records that the reply is without.
+  case finished(any Sendable, leftOut: String? = nil)
   case failed(ModelError)
 }
 

@@ -50,6 +50,10 @@ protocol RowsQuestion: Question, Equatable {
   var ranks: RowRanks? { get set }
 }
 
+extension RowsQuestion {
+  package var readsOn: Bool { true }
+}
+
 extension ReplyPane where Asked: RowsQuestion {
   /// Asks again for the shown commit, unless the user has ended the work. The last reply stays until the next one is there.
   mutating func demand(frame: PaneFrame, in session: inout Session) {

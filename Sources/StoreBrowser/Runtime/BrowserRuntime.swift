@@ -184,16 +184,11 @@ package final class BrowserRuntime: Sendable {
     var context = WorkContext(
       store: store, files: files, warmUp: warmUp, cancellation: cancellation, report: { throttle.report($0) })
     context.typingPause = 150
-    do throws(ModelError) {
-      if id.slot.isInCockpit { measure(id) }
-      let answer = try work.reply(in: context)
-      throttle.flush()
-      if id.slot.isInCockpit { measure(id) }
-      finish(id, .finished(answer))
-    } catch {
-      throttle.flush()
-      finish(id, .failed(error))
-    }
+    if id.slot.isInCockpit { measure(id) }
+    let report = work.report(in: context)
+    throttle.flush()
+    if id.slot.isInCockpit { measure(id) }
+    finish(id, report)
     tidy(after: id.slot)
   }
 

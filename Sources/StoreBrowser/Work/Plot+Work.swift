@@ -3,6 +3,7 @@ package import StrataModel
 
 /// Plots two fields of a table's rows as points, counted into the dots of a chart.
 package struct PlotRequest: Question, Hashable {
+  package var readsOn: Bool { true }
   package var source: RowSource
   package var commit: CommitNumber
   /// The rows of a filter; nil for the whole range.

@@ -1,3 +1,4 @@
+import StrataLocks
 package import StrataModel
 import StrataSystem
 
@@ -8,6 +9,34 @@ package protocol Question: Sendable {
   associatedtype Reply: Sendable
   /// Answers from the store. Blocks; it is called on a thread that may wait, and calls `context.goOn()` between pieces.
   func reply(in context: WorkContext) throws(ModelError) -> Reply
+  /// Whether damaged records are left out of the reply, and reported.
+  var readsOn: Bool { get }
+}
+
+extension Question {
+  package var readsOn: Bool { false }
+
+  /// Answers, and reports the reply or the error. If the work reads on, it begins again if it meets a damaged record.
+  package func report(in context: WorkContext) -> WorkReport {
+    do throws(ModelError) {
+      return .finished(try reply(in: context))
+    } catch {
+      guard readsOn, case .storage(_, kind: .damaged) = error else { return .failed(error) }
+      let sentences = Mutex<Set<String>>([])
+      var rest = context
+      rest.leaveOut = { sentence in sentences.withLock { _ = $0.insert(sentence) } }
+      do throws(ModelError) {
+        let reply = try reply(in: rest)
+        let leftOut = sentences.withLock { $0 }
+        return .finished(
+          reply,
+          leftOut: leftOut.count < 2
+            ? leftOut.first : "\(leftOut.count) records are left out; \(leftOut.min() ?? "")")
+      } catch {
+        return .failed(error)
+      }
+    }
+  }
 }
 
 /// Work that is asked for in one place only, as a closure: it runs like any other work.
@@ -62,6 +91,8 @@ package struct WorkContext: Sendable {
   package var report: @Sendable (Progress) -> Void = { _ in }
   /// How long the user must pause in typing before slow work begins, in milliseconds.
   package var typingPause = 0
+  /// Receives a sentence for each damaged record that is left out; nil if the first one ends the work.
+  var leaveOut: (@Sendable (String) -> Void)?
 
   func view(_ commit: CommitNumber) throws(ModelError) -> any ReadableView {
     let head = store.head
@@ -74,7 +105,7 @@ package struct WorkContext: Sendable {
     guard let datastore = try view.datastore(key) else {
       throw .noSuchDatastore(key, known: try view.datastores.map(\.descriptor.key))
     }
-    return datastore
+    return leaveOut.map { ReadableRest(of: datastore, keepsRanks: true, tell: $0) } ?? datastore
   }
 
   /// The store as one that accepts changes.

@@ -69,7 +69,9 @@ struct RowReader {
       var cursor = try datastore.records(at: bounds.lowerBound..<bounds.lowerBound + total)
       var read = 0
       while try cursor.next() {
-        batch.append((bounds.lowerBound + read, try cursor.rawRecord().flatMap { try? $0.document(at: selection) }))
+        if let record = try cursor.rawRecord() {
+          batch.append((bounds.lowerBound + read, try? record.document(at: selection)))
+        }
         read += 1
         if read.isMultiple(of: 512) { try step(read) }
       }
@@ -81,7 +83,9 @@ struct RowReader {
       let known = ranks.map { Array($0[places]) } ?? places.map { bounds.lowerBound + $0 }
       let rows = try context.entries(at: known, of: index)
       for (rank, entry) in rows where seen?.insert(entry.identifier).inserted != false {
-        batch.append((rank, try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }))
+        if let record = try datastore.record(entry.identifier) {
+          batch.append((rank, try? record.document(at: selection)))
+        }
       }
       try step(places.upperBound)
     }

@@ -5,6 +5,7 @@ import StrataEngine
 
 /// Looks for the next row with a text.
 package struct SearchRequest: Question, Hashable {
+  package var readsOn: Bool { true }
   package var source: RowSource
   package var commit: CommitNumber
   var text: SearchText
@@ -60,6 +61,7 @@ package struct SearchAnswer: Sendable, Equatable {
 
 /// Keeps the rows that a filter matches.
 package struct FilterRequest: Question, Hashable {
+  package var readsOn: Bool { true }
   package var source: RowSource
   package var commit: CommitNumber
   package var bounds: Range<Int>
@@ -80,6 +82,7 @@ package struct FilterRequest: Question, Hashable {
 
 /// Puts rows in an order that no index has.
 package struct SortRequest: Question, Hashable {
+  package var readsOn: Bool { true }
   package var source: RowSource
   package var commit: CommitNumber
   /// The rows to sort; nil is the whole range.
@@ -282,6 +285,7 @@ extension WorkContext {
 
 /// Counts the rows with a text, and tells where they are.
 struct MatchesRequest: Question, Hashable {
+  var readsOn: Bool { true }
   static let slot = WorkSlot(name: "matches", isSlow: true)
   var search: SearchRequest
 

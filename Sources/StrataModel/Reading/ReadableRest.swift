@@ -4,11 +4,18 @@
 /// would lack the records whose entries are lost.
 package struct ReadableRest: ReadableDatastore {
   private let whole: any ReadableDatastore
+  private let keepsRanks: Bool
   private let tell: @Sendable (String) -> Void
 
-  /// - Parameter tell: receives a sentence for each record that is left out, and for entries that cannot be reached.
-  package init(of whole: any ReadableDatastore, tell: @escaping @Sendable (String) -> Void) {
+  /// - Parameters:
+  ///   - keepsRanks: whether only records are left out, so that entries keep their ranks and indexes are used; entries that cannot be
+  ///     reached throw then.
+  ///   - tell: receives a sentence for each record that is left out, and for entries that cannot be reached.
+  package init(
+    of whole: any ReadableDatastore, keepsRanks: Bool = false, tell: @escaping @Sendable (String) -> Void
+  ) {
     self.whole = whole
+    self.keepsRanks = keepsRanks
     self.tell = tell
   }
 
@@ -19,7 +26,7 @@ package struct ReadableRest: ReadableDatastore {
 
   /// Returns the entries of an index that can be reached.
   package func rest(of index: any ReadableIndex) -> any ReadableIndex {
-    ReadableEntriesRest(whole: index, datastore: descriptor.key, tell: tell)
+    keepsRanks ? index : ReadableEntriesRest(whole: index, datastore: descriptor.key, tell: tell)
   }
 
   package func record(_ key: StoredKey) throws(ModelError) -> Record? {

@@ -159,6 +159,8 @@ extension TablePane {
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
     guard slot == .filter || slot == .sort, ranksAreFor != nil else { return }
     if case .plan(let plan, let count) = progress.found {
+      // Work that leaves out damaged records begins again.
+      if renewal == nil { ranks = [] } else { renewal?.ranks = [] }
       scan?.plan = plan
       scan?.known = count
       return
