@@ -158,7 +158,7 @@ struct RuntimeTests {
       var replies: [[Bool]] = []
       while replies.isEmpty {
         wake.wait()
-        for case .work(_, .finished(let reply)) in runtime.drainMessages() { replies += [reply as? [Bool] ?? []] }
+        for case .work(_, .finished(let reply, _)) in runtime.drainMessages() { replies += [reply as? [Bool] ?? []] }
       }
       #expect(replies == [[true, true, true, true]], "\(slot.name)")
     }
