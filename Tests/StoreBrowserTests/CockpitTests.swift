@@ -102,7 +102,11 @@ struct CockpitTests {
       $0.clock = { clock.now }
     }
     func clocks() -> [Bool] { driver.outward.compactMap { if case .clock(let isOn) = $0 { isOn } else { nil } } }
-    #expect(clocks().filter { $0 }.count == clocks().filter { !$0 }.count)
+    driver.tell(.tick(nil))
+    #expect(clocks() == [true, false])
+    for least in 1...3 { try driver.play(":filter population > \(least)") }
+    driver.tell(.tick(nil))
+    #expect(clocks() == [true, false, true, false], "each question starts a clock")
     driver.isHolding = true
     try driver.play(":add-index zone=timezone")
     #expect(clocks().last == true)
@@ -123,6 +127,7 @@ struct CockpitTests {
     driver.tell(.work(id, .progress(build.progress)))
     #expect(!driver.shows("nothing for"))
     driver.release()
+    driver.tell(.tick(nil))
     #expect(clocks().last == false)
   }
 

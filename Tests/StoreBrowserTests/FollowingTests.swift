@@ -242,6 +242,7 @@ struct FollowingTests {
     #expect(!driver.title.contains("live"), "\(driver.title)")
     driver.release()
     #expect(driver.title.contains("⟳ live"), "\(driver.title)")
+    driver.tell(.tick(nil))
     guard case .clock(isOn: false)? = driver.outward.last else {
       Issue.record("the clock still ticks")
       return

@@ -79,7 +79,7 @@ package struct Browser: Sendable {
       with(MigrationPane.self) { $0.start(in: &$1) }
     }
     performIntents()
-    setClock()
+    setClock(atTick: false)
     return session.drainEffects()
   }
 
@@ -99,13 +99,15 @@ package struct Browser: Sendable {
     performIntents()
     if tour?.isDone(self) == true { tour?.goOn() }
     handOnTypeAhead()
-    setClock()
+    let isTick = if case .tick = message { true } else { false }
+    setClock(atTick: isTick)
     return session.drainEffects()
   }
 
-  /// While something runs a clock ticks, which distinguishes stalled work from slow work.
-  private mutating func setClock() {
-    guard session.needsClock != clockIsOn else { return }
+  /// While something runs a clock ticks, which distinguishes stalled work from slow work. A tick that finds nothing running stops it, so
+  /// that not each key starts and stops a clock.
+  private mutating func setClock(atTick: Bool) {
+    guard session.needsClock != clockIsOn, !clockIsOn || atTick else { return }
     clockIsOn.toggle()
     session.emit(.clock(isOn: clockIsOn))
   }
