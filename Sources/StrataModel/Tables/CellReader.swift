@@ -51,9 +51,9 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
     guard self == .bool || self == .integer || self == .number else { return cell }
     let text = cell.trimmingSpaces
     let sign = text.prefix { $0 == "-" || $0 == "+" }
-    guard self != .bool, sign.count < 2, case let digits = text.dropFirst(sign.count), digits != "." else {
-      return text
-    }
+    let digits = text.dropFirst(sign.count)
+    // A sign alone is no empty cell.
+    guard self != .bool, sign.count < 2, digits != ".", !digits.isEmpty else { return text }
     return (sign == "-" ? "-" : "") + (digits.first == "." ? "0" : "") + digits
   }
 
