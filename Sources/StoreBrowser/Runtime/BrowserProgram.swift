@@ -129,7 +129,7 @@ package struct OpenedStore: Sendable {
   let status: StoreStatus
   let runtime: BrowserRuntime
 
-  /// Reads who writes to the store now, and begins to follow it. Blocks as long as its disk or its server does.
+  /// Begins to follow the store, and reads its present writer. Blocks until its disk or its server answers.
   package init(
     _ store: any ReadableStore, configuration: BrowserConfiguration, files: BrowserFiles,
     warmUp: (any WarmUpDriver)? = nil
