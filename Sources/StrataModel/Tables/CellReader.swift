@@ -52,7 +52,7 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
     let text = cell.trimmingSpaces
     let sign = text.prefix { $0 == "-" || $0 == "+" }
     let digits = text.dropFirst(sign.count)
-    // A sign alone is no empty cell.
+    // A sign alone stays, and is refused: without it the cell would be empty.
     guard self != .bool, sign.count < 2, digits != ".", !digits.isEmpty else { return text }
     return (sign == "-" ? "-" : "") + (digits.first == "." ? "0" : "") + digits
   }
