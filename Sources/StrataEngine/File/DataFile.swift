@@ -124,11 +124,15 @@ final class DataFile: Sendable {
   func freshNode(at pointer: NodePointer) throws(StorageError) -> FreshNode {
     counters.nodeReads.add(1)
     var block: MemoryBlock?
-    // Not kept in the cache, because another node replaces it.
-    let view = try view(at: pointer, keeping: &block, isCached: false)
+    let bytes = try storedBytes(of: pointer, keeping: &block)
     defer { withExtendedLifetime(block) {} }
-    let fresh = try FreshNode(copyingStored: view)
-    fresh.base = try base(of: pointer) ?? pointer
+    // A patched node is not kept in the cache, because another node replaces it.
+    let delta = NodeDelta.isOne(bytes) ? try NodeDelta(bytes, offset: pointer.offset) : nil
+    let fresh =
+      if let delta { try patched(delta) } else {
+        try FreshNode(copyingStored: try NodeView(bytes, offset: pointer.offset))
+      }
+    fresh.base = delta?.base ?? pointer
     return fresh
   }
 
@@ -146,38 +150,40 @@ final class DataFile: Sendable {
   }
 
   /// A whole node, with its check verified, without counting the read. The view is valid as long as the file, or the block if there is one.
-  ///
-  /// - Parameter isCached: Whether a node that must be patched stays in the cache.
   @inline(__always)
-  func view(
-    at pointer: NodePointer, keeping block: inout MemoryBlock?, isCached: Bool = true
-  ) throws(StorageError) -> NodeView {
+  func view(at pointer: NodePointer, keeping block: inout MemoryBlock?) throws(StorageError) -> NodeView {
     // Most nodes that are this short are deltas. Those that are known need not be looked at.
     if pointer.length <= NodeDelta.usualLength, let known = patchedNodes.find(pointer, keeping: &block) {
       return try NodeView(known, offset: pointer.offset)
     }
     let bytes = try storedBytes(of: pointer, keeping: &block)
-    if NodeDelta.isOne(bytes) { return try patched(bytes, pointer, keeping: &block, isCached) }
+    if NodeDelta.isOne(bytes) { return try patched(bytes, pointer, keeping: &block) }
     return try NodeView(bytes, offset: pointer.offset)
   }
 
-  /// The node that a stored delta stands for. No other place applies patches.
+  /// The node that a stored delta stands for, kept in the cache.
   ///
   /// A transaction that is not committed has whole nodes only, so the cache has none of its nodes.
   @inline(never)
   private func patched(
-    _ bytes: UnsafeRawBufferPointer, _ pointer: NodePointer, keeping block: inout MemoryBlock?, _ isCached: Bool
+    _ bytes: UnsafeRawBufferPointer, _ pointer: NodePointer, keeping block: inout MemoryBlock?
   ) throws(StorageError) -> NodeView {
     // Also if the header names no deltas: a salvage does not know the features of a file whose first page is lost.
-    let delta = try NodeDelta(bytes, offset: pointer.offset)
-    var baseBlock: MemoryBlock?
-    let base = try storedBytes(of: delta.base, keeping: &baseBlock)
-    let whole = try delta.applied(to: try NodeView(base, offset: delta.base.offset))
-    withExtendedLifetime(baseBlock) {}
-    counters.nodesPatched.add(1)
-    if isCached, pointer.length <= NodeDelta.usualLength { patchedNodes.insert(whole, at: pointer) }
+    let node = try patched(try NodeDelta(bytes, offset: pointer.offset))
+    let whole = MemoryBlock(count: node.length)
+    whole.bytes.copyMemory(from: node.bytes)
+    if pointer.length <= NodeDelta.usualLength { patchedNodes.insert(whole, at: pointer) }
     block = whole
     return try NodeView(UnsafeRawBufferPointer(whole.bytes), offset: pointer.offset)
+  }
+
+  /// The node that a delta stands for. No other place applies patches.
+  private func patched(_ delta: NodeDelta) throws(StorageError) -> FreshNode {
+    var block: MemoryBlock?
+    let base = try storedBytes(of: delta.base, keeping: &block)
+    defer { withExtendedLifetime(block) {} }
+    counters.nodesPatched.add(1)
+    return try delta.applied(to: try NodeView(base, offset: delta.base.offset))
   }
 
   /// The bytes of a node as they are stored, with their check verified.

@@ -47,7 +47,7 @@ struct NodeDelta {
   // MARK: Reading
 
   /// Applies the patches. Returns the whole node.
-  func applied(to base: NodeView) throws(StorageError) -> MemoryBlock {
+  func applied(to base: NodeView) throws(StorageError) -> FreshNode {
     let node = try FreshNode(copyingStored: base)
     var patches = try patches(of: base)
     // How many cells the node has more than the base before the patch.
@@ -69,9 +69,8 @@ struct NodeDelta {
         added += 1
       }
     }
-    let whole = MemoryBlock(count: try NodeView(node.bytes, offset: offset).length)
-    whole.bytes.copyMemory(from: node.bytes)
-    return whole
+    _ = try NodeView(node.bytes, offset: offset)
+    return node
   }
 
   private func patches(of base: NodeView) throws(StorageError) -> Patches {

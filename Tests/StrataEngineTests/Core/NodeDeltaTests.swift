@@ -42,7 +42,7 @@ struct NodeDeltaTests {
       let delta = try NodeDelta(buffer.bytes, offset: 1_048_576)
       #expect(delta.base == pointer)
       let whole = try delta.applied(to: base.view)
-      #expect(compareBytes(UnsafeRawBufferPointer(whole.bytes), changed.bytes) == 0)
+      #expect(compareBytes(whole.bytes, changed.bytes) == 0)
     }
     #expect(deltas > 100)
   }
