@@ -96,6 +96,30 @@ struct StagingTests {
     #expect(kept.contains("\"steps\":2"), "what was staged then is saved with what was kept")
   }
 
+  @Test("the folder of staged changes is made when they are first read: the first rows do not wait for it")
+  func folderAfterRows() throws {
+    let (store, folder) = (try Sample.store(), newFolder())
+    defer { TestFile.remove(folder) }
+    let driver = Driver(
+      store, start: .init(datastore: "City"), files: BrowserFiles(folder: folder), isHolding: true)
+    driver.releaseAll(where: { $0.slot != .staging })
+    #expect(driver.selectedIdentifier != nil && !TestFile.exists(folder))
+    driver.release()
+    #expect(TestFile.exists(folder))
+  }
+
+  @Test("a folder that cannot be made when staged changes are read is not made later: a save would replace what was not read")
+  func folderThatFailed() throws {
+    let folder = newFolder()
+    defer { TestFile.remove(folder) }
+    try TestFile.write("not a folder", to: folder)
+    let files = BrowserFiles(folder: folder + "/state")
+    let kept = try files.loadStaged([], counted: { _ in }, fits: { _ in true })
+    #expect(kept.problem?.contains("cannot be kept") == true)
+    TestFile.remove(folder)
+    #expect(throws: ModelError.self) { try files.save(StagedChanges()) }
+  }
+
   @Test("while what was kept is being read the header counts it, and w waits for it")
   func reviewAheadOfReading() throws {
     let (store, folder) = (try Sample.store(), newFolder())

@@ -1,6 +1,7 @@
 import StrataDocuments
 package import StrataModel
 import StrataFoundation
+import StrataLocks
 import StrataSystem
 
 /// The files of the browser outside the store: staged changes, columns, views, bookmarks, and exports.
@@ -13,10 +14,10 @@ package struct BrowserFiles: Sendable {
   private let place: String?
   /// Whether earlier versions kept all of it in `folder`, by the path alone: there it is taken from once.
   private let hasFormer: Bool
-  private let staged: StagedFile?
+  private let staged: ClaimedFile?
   /// For a store in memory: the file that keeps its commits.
   var commits: StagedFile?
-  /// Why staged changes cannot be kept; nil if they can.
+  /// Why there is no file for staged changes, if one was expected.
   private var stagedProblem: String?
 
   /// Keeps nothing.
@@ -31,13 +32,7 @@ package struct BrowserFiles: Sendable {
     self.folder = folder
     hasFormer = identity != nil
     place = folder.map { Self.place(of: identity ?? contents.map { String($0, radix: 16) }, in: $0) }
-    guard let place else {
-      (staged, stagedProblem) = (nil, nil)
-      return
-    }
-    do throws(ModelError) { (staged, stagedProblem) = (try StagedFile(folder: place), nil) } catch {
-      (staged, stagedProblem) = (nil, error.description)
-    }
+    staged = place.map(ClaimedFile.init)
   }
 
   /// The files for a store; nil for one whose identity is not known.
@@ -80,14 +75,18 @@ package struct BrowserFiles: Sendable {
 
   func save(_ changes: StagedChanges) throws(ModelError) {
     if let stagedProblem { throw .storage(stagedProblem, kind: .failed) }
-    try staged?.save(changes)
+    try staged?.file().save(changes)
   }
 
   /// - Parameter fits: whether changes that were kept by the path alone are of the store.
   func loadStaged(
     _ descriptors: [DatastoreDescriptor], counted: (Int) -> Void, fits: (StagedChanges) -> Bool
   ) throws(ModelError) -> KeptStaged {
-    guard let staged else { return KeptStaged(problem: stagedProblem) }
+    let staged: StagedFile
+    do throws(ModelError) {
+      guard let file = try self.staged?.file() else { return KeptStaged(problem: stagedProblem) }
+      staged = file
+    } catch { return KeptStaged(problem: error.description) }
     do throws(ModelError) {
       if let changes = try staged.load(descriptors, counted: counted) { return KeptStaged(staged: changes) }
       guard hasFormer, let folder, let former = try? StagedFile(folder: folder),
@@ -177,5 +176,22 @@ package struct BrowserFiles: Sendable {
     }
     guard let base, !path.hasPrefix("/") else { return path }
     return "\(base)/\(path)"
+  }
+}
+
+/// A file for staged changes that is claimed when it is first used, so that the first rows do not wait for its folder.
+private final class ClaimedFile: Sendable {
+  private let folder: String
+  private let claim = Mutex<Result<StagedFile, ModelError>?>(nil)
+
+  init(folder: String) { self.folder = folder }
+
+  /// If it could not be claimed at first, it is not claimed later either: a save would replace changes that were not read.
+  func file() throws(ModelError) -> StagedFile {
+    try claim.withLock { claim throws(ModelError) in
+      let result = claim ?? Result { () throws(ModelError) in try StagedFile(folder: folder) }
+      claim = result
+      return try result.get()
+    }
   }
 }
