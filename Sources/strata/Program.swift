@@ -48,13 +48,12 @@ struct Program {
       return 0
     default:
       guard let verb = Verb.named(first) else {
+        guard isWordAlone(first) else { return try await browse(words) }
         let near = UnknownName.nearest(to: first, among: Verb.all.map(\.name))
-        if isWordAlone(first), words.count > 1 || !near.isEmpty {
-          throw UsageError(
-            "“\(first)” is not a verb, and nothing lies at that path\(UnknownName.question(near)); strata help lists the verbs"
-          )
-        }
-        return try await browse(words)
+        guard words.count > 1 || !near.isEmpty else { return try await browse(words) }
+        throw UsageError(
+          "“\(first)” is not a verb, and nothing lies at that path\(UnknownName.question(near)); strata help lists the verbs"
+        )
       }
       let rest = Array(words.dropFirst())
       if rest.contains("--help") { return try await run("help", [first]) }
