@@ -25,9 +25,9 @@ extension Session {
     if !runs[position].isRunning { remember(runs[position]) }
   }
 
-  mutating func endRun(_ id: WorkID, _ ending: WorkRun.Ending) {
+  mutating func endRun(_ id: WorkID, _ ending: @autoclosure () -> WorkRun.Ending) {
     guard let position = runs.lastIndex(where: { $0.id == id }) else { return }
-    end(position, ending)
+    end(position, ending())
   }
 
   private mutating func end(_ position: Int, _ ending: WorkRun.Ending?) {
