@@ -1,3 +1,4 @@
+import Dispatch
 import StrataCurses
 import StrataExchange
 import StrataModel
@@ -18,9 +19,13 @@ extension Program {
     return try await show(path, configuration, arguments) { [configuration] progress in
       if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments), progress) }
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
-      if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) { recentStores?.add(path) }
       let files = stateFiles(shownLocation(path), of: store)
-      return OpenedStore(store, configuration: configuration, files: files)
+      let opened = OpenedStore(store, configuration: configuration, files: files)
+      if !arguments.has("--script"), !isServer(path), !RemoteLocation.isSSH(path) {
+        // The first rows do not wait for the list of recent stores.
+        DispatchQueue.global(qos: .utility).async { recentStores?.add(path) }
+      }
+      return opened
     }
   }
 
