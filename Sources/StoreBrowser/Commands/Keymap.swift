@@ -36,7 +36,7 @@ package struct Keymap: Sendable, Hashable {
   private mutating func bind(_ key: String, to command: Command) {
     guard let chords = KeyChord.sequence(key) else { return }
     commands[chords, default: []].append(command)
-    names[command, default: []].append(key.replacing(" ", with: ""))
+    names[command, default: []].append(key.filter { $0 != " " })
     for length in 1..<max(1, chords.count) { prefixes.insert(Array(chords.prefix(length))) }
   }
 

@@ -1,4 +1,4 @@
-package import StrataModel
+import StrataModel
 import StrataDocuments
 package import StrataTerminal
 
@@ -12,7 +12,7 @@ package struct Browser: Sendable {
   var session: Session
   var keymap: Keymap
 
-  var panes = PaneSet()
+  var panes: PaneSet
   /// The state of the panes at the last picture.
   var drawings = PaneDrawings()
   /// Stacked views, each with its focused pane; the lowest is the main one.
@@ -50,10 +50,19 @@ package struct Browser: Sendable {
   }
 
   /// Takes the facts about the store that need no reading, unless its status is to be read too: nil.
-  package init(configuration: BrowserConfiguration, store: any ReadableStore, status: StoreStatus? = nil) {
+  init(
+    configuration: BrowserConfiguration, store: any ReadableStore, status: StoreStatus? = nil, parts: Parts? = nil
+  ) {
     session = Session(configuration: configuration, store: store, status: status ?? StoreStatus(of: store))
-    keymap = configuration.keymap
+    (keymap, panes) = (parts ?? Parts(configuration)).all
     session.hear(session.status.activity)
+  }
+
+  /// The parts that need no store, so that they are made while it is opened.
+  struct Parts {
+    fileprivate let all: (keymap: Keymap, panes: PaneSet)
+
+    init(_ configuration: BrowserConfiguration) { all = (configuration.keymap, PaneSet()) }
   }
 
   /// Returns the first effects: they fill the screen, and read the changes kept last time.

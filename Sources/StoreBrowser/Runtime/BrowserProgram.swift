@@ -13,9 +13,11 @@ package final class BrowserProgram: TerminalProgram {
   private var keyTime: ContinuousClock.Instant?
   private var hasDrawn = false
 
-  package init(_ opened: OpenedStore) {
+  package convenience init(_ opened: OpenedStore) { self.init(opened, nil) }
+
+  init(_ opened: OpenedStore, _ parts: Browser.Parts?) {
     configuration = opened.configuration
-    browser = Browser(configuration: configuration, store: opened.store, status: opened.status)
+    browser = Browser(configuration: configuration, store: opened.store, status: opened.status, parts: parts)
     runtime = opened.runtime
   }
 

@@ -15,6 +15,7 @@ package final class OpeningProgram: TerminalProgram {
   private let open: Open
   private let outcome = Outcome()
   private var program: BrowserProgram?
+  private var parts: Browser.Parts?
   private var surroundings = TerminalSurroundings(size: Size(columns: 80, rows: 24))
   private var wake: @Sendable () -> Void = {}
   private var typedAhead: [TerminalEvent] = []
@@ -47,6 +48,8 @@ package final class OpeningProgram: TerminalProgram {
     return configuration.settings.mouse ? [] : [.mouse(false)]
   }
 
+  package func prepare() { parts = Browser.Parts(configuration) }
+
   package func respond(to event: TerminalEvent) -> [TerminalAction] {
     if let program { return program.respond(to: event) }
     switch event {
@@ -62,7 +65,7 @@ package final class OpeningProgram: TerminalProgram {
     if let program { return program.respondToAnswers() }
     switch outcome.collect() {
     case .success(let opened)?:
-      let program = BrowserProgram(opened)
+      let program = BrowserProgram(opened, parts)
       self.program = program
       defer { typedAhead = [] }
       return program.start(surroundings, wake: wake) + typedAhead.flatMap(program.respond(to:))

@@ -39,6 +39,7 @@ package struct TerminalLoop {
   package mutating func run() -> Ending {
     carryOut(program.start(screen.surroundings) { strata_wake() })
     paint()
+    program.prepare()
     while ending == nil {
       tellIdle()
       turn()

@@ -13,6 +13,9 @@ package protocol TerminalProgram: AnyObject {
   ///   - wake: makes the loop call `respondToAnswers()` soon. May be called from any thread, any number of times; cheap.
   func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction]
 
+  /// Called once, after the first picture is shown: work that the first picture does not need.
+  func prepare()
+
   func respond(to event: TerminalEvent) -> [TerminalAction]
 
   /// Takes the results that background work has posted since the last call.
@@ -37,6 +40,7 @@ package protocol TerminalProgram: AnyObject {
 
 extension TerminalProgram {
   package var picturePatience: Int { 0 }
+  package func prepare() {}
 }
 
 /// The abilities of the terminal around a program.
