@@ -108,7 +108,7 @@ struct StagingTests {
     #expect(TestFile.exists(folder))
   }
 
-  @Test("a folder that cannot be made when staged changes are read is not made later: a save would replace what was not read")
+  @Test("a folder that cannot be made when staged changes are read is not made later, so that no save replaces unread ones")
   func folderThatFailed() throws {
     let folder = newFolder()
     defer { TestFile.remove(folder) }
