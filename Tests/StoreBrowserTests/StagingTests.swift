@@ -108,7 +108,7 @@ struct StagingTests {
     #expect(TestFile.exists(folder))
   }
 
-  @Test("a folder that cannot be made when staged changes are read is not made later, so that no save replaces unread ones")
+  @Test("a folder that could not be made is not made for a save either, which would replace what was not read")
   func folderThatFailed() throws {
     let folder = newFolder()
     defer { TestFile.remove(folder) }
