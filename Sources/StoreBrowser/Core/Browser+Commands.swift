@@ -221,16 +221,6 @@ extension Browser {
     if CommandTable.rowLists.contains(pane), pane != .describe, let empty = entry.make?() { panes.put(empty) }
   }
 
-  /// The store's name in titles: the end of its path, or the database and the schema of its URL.
-  var storeName: String {
-    let path = session.path
-    guard let mark = path.firstRange(of: "://") else { return DocumentFile.fileName(of: path) }
-    let parts = path[mark.upperBound...].split(separator: "?", maxSplits: 1)
-    let schema = parts.dropFirst().first?.split(separator: "&").first { $0.hasPrefix("schema=") }?.dropFirst(7)
-    let database = parts.first?.split(separator: "/").last
-    return [database, schema].compactMap { $0.map(String.init) }.joined(separator: "/")
-  }
-
   /// Cancels running work from any pane; work in the cockpit after a second press. With nothing running it quits, but not in the cockpit
   /// nor right after such work, because the press may have been meant for the work that has just ended.
   mutating func interrupt() {

@@ -20,7 +20,7 @@ extension Browser {
 
   private func draw(size: Size, _ drawings: inout PaneDrawings) -> CellGrid {
     let layout = layout(of: size)
-    guard !layout.isTooSmall else { return Layout.demand(for: size, name: storeName) }
+    guard !layout.isTooSmall else { return Layout.demand(for: size, name: session.storeName) }
     let placed = layout.panes.compactMap { placed in
       panes[placed.pane].map {
         (pane: $0, frame: PaneFrame(rect: placed.rect, isFocused: placed.pane == focus && overlays.isEmpty))
@@ -72,7 +72,7 @@ extension Browser {
 
   /// The store and what is open in it. If there is no room, the first parts after the store are left out.
   private func titleLeft(in room: Int) -> String {
-    var parts = [storeName]
+    var parts = [session.storeName]
     if let source = table.source {
       parts.append(source.datastore)
       if let index = source.index { parts.append(index) }

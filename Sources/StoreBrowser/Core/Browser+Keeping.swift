@@ -132,10 +132,10 @@ extension Browser {
     let isUnkept = session.keeping.problem != nil || session.keeping.isAbandoned && session.isRunning(.staging)
     guard session.keeping.isRead, isUnkept else {
       let commit = session.isCommitting ? "; the commit that was not waited for may have them" : ""
-      return "\(changes) kept for \(SafeText.shown(storeName))\(commit)"
+      return "\(changes) kept for \(SafeText.shown(session.storeName))\(commit)"
     }
     return
-      "\(changes) of \(SafeText.shown(storeName)) NOT kept: \(session.keeping.problem ?? "the disk did not answer")"
+      "\(changes) of \(SafeText.shown(session.storeName)) NOT kept: \(session.keeping.problem ?? "the disk did not answer")"
   }
 
   /// Whether the program ends without waiting for running saves.

@@ -11,6 +11,8 @@ struct Session: Sendable {
 
   /// The path of the store, and what was found when it was opened.
   let path: String
+  /// The store's name in titles: the end of its path, or the database and the schema of its URL.
+  let storeName: String
   let openingReport: [String]
   var status: StoreStatus
   /// The newest commit this browser has seen.
@@ -84,12 +86,21 @@ struct Session: Sendable {
   init(configuration: BrowserConfiguration, store: any ReadableStore, status: StoreStatus) {
     self.configuration = configuration
     (path, openingReport, self.status) = (store.path, store.openingReport, status)
+    storeName = Self.storeName(at: path)
     head = store.head.commit
     shown = head
     now = configuration.clock()
     isMouseOn = configuration.settings.mouse
     isFollowing = configuration.settings.follows
     theme = configuration.theme
+  }
+
+  private static func storeName(at path: String) -> String {
+    guard let mark = path.firstRange(of: "://") else { return DocumentFile.fileName(of: path) }
+    let parts = path[mark.upperBound...].split(separator: "?", maxSplits: 1)
+    let schema = parts.dropFirst().first?.split(separator: "&").first { $0.hasPrefix("schema=") }?.dropFirst(7)
+    let database = parts.first?.split(separator: "/").last
+    return [database, schema].compactMap { $0.map(String.init) }.joined(separator: "/")
   }
 
   /// The sentence for the shell about what was done with a store in memory.
