@@ -62,7 +62,8 @@ package struct RecordQuery: Sendable {
   }
 
   private var sortText: String {
-    sort.map { $0.path.shortText + ($0.isDescending ? " descending" : "") }.joined(separator: ", ")
+    // Joining nothing takes longer than the plan of a small query, because the types for it are made first.
+    sort.isEmpty ? "" : sort.map { $0.path.shortText + ($0.isDescending ? " descending" : "") }.joined(separator: ", ")
   }
 
   /// Bytes whose order is that of the sort.
