@@ -24,6 +24,19 @@ import Testing
     #expect(outer.all.map(\.key) == (0..<6_000).map { change($0).key })
   }
 
+  @Test("changes that were read do not count as waiting, even if the reader is always one commit behind")
+  func alwaysBehind() async throws {
+    let buffer = ChangeBuffer(limit: 4 * StoredChange.bytesBesideRecords)
+    for number in 1...100 as ClosedRange<UInt64> {
+      buffer.append([StoredChange(datastore: "numbers", key: [1], commit: number, new: Bytes([1]))])
+      if number > 1 { #expect(try await buffer.next()?.commit == number - 1) }
+    }
+    for number in 101...110 as ClosedRange<UInt64> {
+      buffer.append([StoredChange(datastore: "numbers", key: [1], commit: number)])
+    }
+    await #expect(throws: ChangesMissed.self) { try await buffer.next() }
+  }
+
   private final class Watch: DiskWatch {}
 
   @Test(

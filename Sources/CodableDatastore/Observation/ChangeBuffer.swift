@@ -10,7 +10,7 @@ final class ChangeBuffer: Sendable {
     var waiting: CheckedContinuation<News?, Never>?
     var isEnded = false
     /// Changes that come at once stay together: those of a commit are put here without being copied.
-    private var batches: ArraySlice<Batch> = []
+    private var batches: ArraySlice<(news: Batch, bytes: Int)> = []
     /// How many changes of the first batch were taken.
     private var taken = 0
     /// About how many bytes the batches take.
@@ -25,21 +25,22 @@ final class ChangeBuffer: Sendable {
 
     /// Changes that come at once are always kept: they are in memory already, and an observer that reads in time must get them.
     mutating func append(_ changes: [StoredChange], limit: Int) {
-      let count = changes.reduce(0) { $0 + $1.byteCount }
-      if bytes + count > limit { drop() }
-      bytes += count
-      batches.append(.changes(changes))
+      append(.changes(changes), changes.reduce(0) { $0 + $1.byteCount }, limit)
     }
 
     mutating func append(_ error: any Error, limit: Int) {
-      if bytes + StoredChange.bytesBesideRecords > limit { drop() }
-      bytes += StoredChange.bytesBesideRecords
-      batches.append(.failure(error))
+      append(.failure(error), StoredChange.bytesBesideRecords, limit)
+    }
+
+    private mutating func append(_ news: Batch, _ count: Int, _ limit: Int) {
+      if bytes + count > limit { drop() }
+      bytes += count
+      batches.append((news, count))
     }
 
     /// Drops all waiting changes, and notes which commits made them.
     private mutating func drop() {
-      for case .changes(let changes) in batches {
+      for case (.changes(let changes), _) in batches {
         guard let first = changes.first, let last = changes.last else { continue }
         missed = ChangesMissed(
           datastore: DatastoreKey(first.datastore), first: missed?.first ?? Commit.Number(first.commit),
@@ -50,7 +51,7 @@ final class ChangeBuffer: Sendable {
 
     mutating func popFirst() -> News? {
       if let missed = self.missed.take() { return .failure(missed) }
-      switch batches.first {
+      switch batches.first?.news {
       case nil: return nil
       case .failure(let error)?:
         dropFirst()
@@ -67,7 +68,7 @@ final class ChangeBuffer: Sendable {
     mutating func popChanges() -> [StoredChange] {
       var all: [StoredChange] = []
       if missed != nil { return all }
-      while case .changes(let changes)? = batches.first {
+      while case .changes(let changes)? = batches.first?.news {
         if all.isEmpty, taken == 0 { all = changes } else { all += changes[taken...] }
         dropFirst()
       }
@@ -75,9 +76,12 @@ final class ChangeBuffer: Sendable {
     }
 
     private mutating func dropFirst() {
+      bytes -= batches[batches.startIndex].bytes
+      // A slice keeps the elements that are removed.
+      batches[batches.startIndex].news = .changes([])
       batches.removeFirst()
       taken = 0
-      if batches.isEmpty { (batches, bytes) = ([], 0) }
+      if batches.isEmpty { batches = [] }
     }
   }
   /// Selects the wanted changes; if nil, all are wanted.
