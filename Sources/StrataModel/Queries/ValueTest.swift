@@ -165,12 +165,15 @@ extension KeyInterval {
     var (first, last) = (Int64.min, Int64.max)
     switch lower {
     case .open, .excluding(.null): break
+    // Beyond all integers of 64 bits.
+    case .including(.decimal(let text)), .excluding(.decimal(let text)): if text.first != "-" { return nil }
     case .including(.integer(let value)): first = value
     case .excluding(.integer(let value)) where value < .max: first = value + 1
     default: return nil
     }
     switch upper {
     case .open, .including(.unsigned), .excluding(.unsigned): break
+    case .including(.decimal(let text)), .excluding(.decimal(let text)): if text.first == "-" { return nil }
     case .including(.integer(let value)): last = value
     case .excluding(.integer(let value)) where value > .min: last = value - 1
     default: return nil

@@ -212,6 +212,32 @@ struct StoredTextTests {
     #expect(silent == [23], "\(silent)")
   }
 
+  private struct Wide: Codable, Hashable, Sendable {
+    var number: Int128
+    var size: UInt128?
+  }
+
+  @Test("of integers of 128 bits a text tells what their instance says, whatever they are compared with")
+  func wideIntegers() throws {
+    let (low, high, top) = (Int128(Int64.min) - 1, Int128(Int64.max) * 10, UInt128(UInt64.max) + 1)
+    let predicates: [Predicate<Wide>] = [
+      #Predicate { $0.number < high }, #Predicate { $0.number <= low }, #Predicate { $0.number > high },
+      #Predicate { $0.number >= low }, #Predicate { $0.number == high },
+      #Predicate { (low..<high).contains($0.number) },
+      #Predicate { ($0.size ?? 0) < top }, #Predicate { ($0.size ?? 0) >= top },
+    ]
+    let layout = try layout(of: Wide(number: 1, size: 2))
+    for predicate in predicates {
+      var test = try #require(StoredTest([predicate], layout: layout, without: [], behind: []))
+      for number in [-5, 0, 7, low, high] {
+        let wide = Wide(number: number, size: 3)
+        let holds = test.text.holds(for: Bytes(Array(try StandardJSONEncoder().encode(wide))))
+        #expect(holds != nil || number == low || number == high)
+        if let holds { #expect(try holds == predicate.evaluate(wide), "\(predicate): \(number)") }
+      }
+    }
+  }
+
   // MARK: Queries
 
   /// Makes something else of a rare value.
