@@ -43,16 +43,19 @@ extension Persistence {
   /// - Throws: ``StoreError`` if the store cannot be read.
   public var namedCommits: [String: Commit.Number] {
     get async throws {
-      guard let model = try _store.model() else { return [:] }
+      guard let model = try newestModel() else { return [:] }
       let pins = try throwingStoreErrors { try model.pins }
       return Dictionary(pins.map { ($0.name, Commit.Number($0.commit.rawValue)) }) { first, _ in first }
     }
   }
 
   private func requiredModel() throws -> EngineStore {
-    guard let model = try _store.model() else { throw StoreError(.notFound, "There is no store yet.") }
+    guard let model = try newestModel() else { throw StoreError(.notFound, "There is no store yet.") }
     return model
   }
+
+  /// The model, after a look for the commits that other processes have made since the last read; nil if there is no store.
+  private func newestModel() throws -> EngineStore? { try _store.currentView().flatMap { _ in try _store.model() } }
 }
 
 extension Persistence where AccessMode == ReadWrite {
