@@ -25,6 +25,10 @@ struct IndexableTermTests {
     #expect(try intervals("a = 1.5", .integer).isEmpty)
     #expect(try intervals("a = \"x\"", .integer).isEmpty)
     #expect(try intervals("a = \"x\"", .comparator("T")).isEmpty)
+    #expect(try intervals("since < 2026-11-17", .date).count == 1)
+    #expect(try intervals("since = \"2026-11-17\"", .date).count == 1)
+    #expect(try intervals("since < \"2026-11-17\"", .date).isEmpty, "a text with an offset may be before it")
+    #expect(try intervals("id > \"B0000000-0000-0000-0000-000000000000\"", .optional(.uuid)).isEmpty)
     #expect(try Self.terms(of: Filter(parsing: "a = 1 and b has 2").queryCondition).map(\.isElement) == [false, true])
   }
 
