@@ -178,9 +178,14 @@ extension QueryIndex {
     var rule = descriptor.declaredRule
     if rule == nil { rule = try datastore.knownRule(of: descriptor) }
     guard rule?.tiers.map(\.path) == paths else { return nil }
+    let count = try index.count
+    if try datastore.leftOutCount > 0 {
+      // Those that were left out of it may meet the condition as well.
+      guard !descriptor.kind.hasManyValues, try count == datastore.count else { return nil }
+    }
     self.init(
       name: descriptor.name, subjects: paths.map { .path($0) }, encodings: descriptor.tierEncodings,
-      isCompound: paths.count > 1, hasManyValues: descriptor.kind.hasManyValues, count: try index.count,
+      isCompound: paths.count > 1, hasManyValues: descriptor.kind.hasManyValues, count: count,
       rank: { bound throws(ModelError) in try index.rank(of: bound) })
   }
 

@@ -296,6 +296,21 @@ struct RecordQueryTests {
     #expect(try Self.answer(query, Self.datastore(store)).map { Self.number($0, "id") } == [0, 1, 2])
   }
 
+  @Test("records that an index could not take are found and sorted like all others")
+  func leftOutRecords() throws {
+    let path = DocumentPath([.member("size")])
+    var documents = try (0..<300).map { try Cities.document($0).setting(path, to: .number(NumberText($0))) }
+    documents[200] = try documents[200].setting(path, to: 3.7)
+    let store = try Self.store(documents)
+    let size = IndexDescriptor(name: "size", kind: .oneToMany, encoding: .integer, valueType: "Int", rule: ".size")
+    _ = try store.addIndex(size, to: "City", options: EditOptions(leavesFailuresOut: true))
+    #expect(try store.index("size").count == 299)
+    let small = RecordQuery(filter: try Filter(parsing: "size < 5"))
+    #expect(try Self.answer(small, Self.datastore(store)).map { Self.number($0, "id") } == [0, 1, 2, 3, 4, 200])
+    let first = try Self.answer(RecordQuery(sort: [(path, false)]), Self.datastore(store), limit: 5)
+    #expect(first.map { Self.number($0, "id") } == [0, 1, 2, 3, 200])
+  }
+
   @Test("a name that nothing has is told of with those that look like it")
   func unknownNames() throws {
     let datastore = try Self.datastore(Self.store([Cities.document(1)]))
