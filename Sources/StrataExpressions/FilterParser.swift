@@ -64,52 +64,56 @@ struct FilterParser {
       return isNegative ? .not(isOne) : isOne
     }
     if isNegative { throw scanner.expected("“in”") }
-    if let words = try words(after: left) { return words }
-    if scanner.consume(word: "has") { return .has(left, try operand()) }
+    if let words = try words(after: left, column) { return words }
+    if scanner.consume(word: "has") { return .has(try field(left, column), try operand()) }
     for (symbol, ignoresCase) in [("=~", true), ("~", false)] where scanner.consume(symbol) {
       guard let pattern = try scanner.pattern(ignoringCase: ignoresCase) else {
         throw scanner.expected("a pattern, as /San.*/")
       }
-      return .matches(left, pattern)
+      return .matches(try field(left, column), pattern)
     }
     for test in Filter.TextTest.allCases where scanner.consume(test.rawValue) {
-      return .text(left, test, try textOperand())
+      return try text(left, column, test)
     }
     for (symbol, comparison) in Self.comparisons where scanner.consume(symbol) {
       let right = try operand()
       if comparison == .equal, let end = Self.rangeEnds.first(where: { scanner.consume($0.0) }) {
-        return try range(of: field(left, column), from: right, end.1)
+        let field = try field(left, column)
+        return .all([Self.compare(field, .greaterOrEqual, right), Self.compare(field, end.1, try operand())])
       }
-      if case (.literal, .literal) = (left, right) { return Self.compare(try field(left, column), comparison, right) }
-      return Self.compare(left, comparison, right)
+      return Self.compare(try subject(left, column, beside: right), comparison, right)
     }
     if case .path = left { return .isTrue(left) }
     if case .literal(.bool) = left { return .isTrue(left) }
     throw scanner.expected("a comparison")
   }
 
-  /// The values from one on, to the operand that comes next.
-  private mutating func range(
-    of field: Filter.Operand, from low: Filter.Operand, _ end: Filter.Comparison
+  private mutating func text(
+    _ left: Filter.Operand, _ column: Int, _ test: Filter.TextTest
   ) throws(ExpressionError) -> Filter.Condition {
-    .all([Self.compare(field, .greaterOrEqual, low), Self.compare(field, end, try operand())])
+    let part = try textOperand()
+    return .text(try subject(left, column, beside: part), test, part)
   }
 
   /// The comparisons that are words: `between a and b`, `contains`, `starts with`, `ends with`, `like`.
-  private mutating func words(after left: Filter.Operand) throws(ExpressionError) -> Filter.Condition? {
+  private mutating func words(
+    after left: Filter.Operand, _ column: Int
+  ) throws(ExpressionError) -> Filter.Condition? {
     if scanner.consume(word: "between") {
       let low = try operand()
       guard scanner.consume(word: "and") else { throw scanner.expected("“and”") }
-      return try range(of: left, from: low, .lessOrEqual)
+      let high = try operand()
+      let left = try subject(left, column, beside: low, high)
+      return .all([Self.compare(left, .greaterOrEqual, low), Self.compare(left, .lessOrEqual, high)])
     }
-    if scanner.consume(word: "contains") { return .text(left, .contains, try textOperand()) }
+    if scanner.consume(word: "contains") { return try text(left, column, .contains) }
     for (word, test) in [("starts", Filter.TextTest.begins), ("ends", .ends)] where scanner.consume(word: word) {
       guard scanner.consume(word: "with") else { throw scanner.expected("“with”") }
-      return .text(left, test, try textOperand())
+      return try text(left, column, test)
     }
     if scanner.consume(word: "like") {
       guard let pattern = try scanner.string() else { throw scanner.expected("a text in quotes") }
-      return try Self.like(left, pattern)
+      return try Self.like(field(left, column), pattern)
     }
     return nil
   }
@@ -173,6 +177,14 @@ struct FilterParser {
     let path = DocumentPath([.member(name)])
     namesInQuotes.append(path)
     return .path(path)
+  }
+
+  /// The left operand, or the field that it names if no other operand is one.
+  private mutating func subject(
+    _ left: Filter.Operand, _ column: Int, beside others: Filter.Operand...
+  ) throws(ExpressionError) -> Filter.Operand {
+    for case .path in others { return left }
+    return try field(left, column)
   }
 
   private mutating func operand() throws(ExpressionError) -> Filter.Operand {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Comparisons that are words")
 struct FilterWordTests {
-  private let city: Document = ["name": "San José", "population": 5, "between": 3]
+  private let city: Document = ["name": "San José", "population": 5, "between": 3, "tags": ["big"]]
 
   @Test(
     "each word says what its symbol does",
@@ -20,6 +20,10 @@ struct FilterWordTests {
       ("name like \"%\"", true),
       ("name like \"S_n%\"", true), ("name like \"S.n%\"", false), ("name =~ /^SAN/", true), ("name =~ \"jos\"", true),
       ("not name like \"San%\"", false), ("between between 2 and 4", true),
+      ("\"population\" between 5 and 6", true), ("3 between between and population", true),
+      ("'name' contains \"José\"", true), ("\"name\" starts with \"San\"", true), ("\"name\" $= \"é\"", true),
+      ("\"name\" like \"San%\"", true), ("\"name\" like \"S_n%\"", true), ("\"name\" ~ /^San/", true),
+      ("\"name\" =~ \"jos\"", true), ("\"San José, CA\" contains name", true), ("\"tags\" has \"big\"", true),
     ])
   func words(_ text: String, _ expected: Bool) throws {
     #expect(try Filter(parsing: text).matches(city) == expected)
