@@ -112,6 +112,8 @@ extension ExpressionScanner {
     while end < scalars.count, end < at + 40,
       "0"..."9" ~= scalars[end] || "-:.+TZ".unicodeScalars.contains(scalars[end])
     {
+      // A range, as 2026-11-17..2026-11-18.
+      if scalars[end...].starts(with: "..".unicodeScalars) { break }
       end += 1
     }
     guard end - at >= 10, scalars[at + 4] == "-", scalars[at + 7] == "-", let date = DateText.parse(text(at..<end))

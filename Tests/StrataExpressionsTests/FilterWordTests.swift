@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Comparisons that are words")
 struct FilterWordTests {
-  private let city: Document = ["name": "San José", "population": 5, "between": 3, "tags": ["big"]]
+  private let city: Document = [
+    "name": "San José", "population": 5, "between": 3, "tags": ["big"], "since": "2026-11-17T00:30:00Z",
+  ]
 
   @Test(
     "each word says what its symbol does",
@@ -20,6 +22,8 @@ struct FilterWordTests {
       ("name like \"%\"", true),
       ("name like \"S_n%\"", true), ("name like \"S.n%\"", false), ("name =~ /^SAN/", true), ("name =~ \"jos\"", true),
       ("not name like \"San%\"", false), ("between between 2 and 4", true),
+      ("since = 2026-11-17..2026-11-18", true), ("since = 2026-11-16...2026-11-17T01:00:00.5Z", true),
+      ("since = 2026-11-16T22:00:00Z..<2026-11-17", false),
       ("\"population\" between 5 and 6", true), ("3 between between and population", true),
       ("'name' contains \"José\"", true), ("\"name\" starts with \"San\"", true), ("\"name\" $= \"é\"", true),
       ("\"name\" like \"San%\"", true), ("\"name\" like \"S_n%\"", true), ("\"name\" ~ /^San/", true),
