@@ -133,8 +133,8 @@ struct FilterParser {
     var source = "^"
     for scalar in pattern.unicodeScalars {
       switch scalar {
-      case "%": source += "(?:.|\\n)*"
-      case "_": source += "(?:.|\\n)"
+      case "%": source += "(?:.|[\\n\\r])*"
+      case "_": source += "(?:.|[\\n\\r])"
       default:
         if "\\.[]{}()*+?|^$/".unicodeScalars.contains(scalar) { source += "\\" }
         source.unicodeScalars.append(scalar)

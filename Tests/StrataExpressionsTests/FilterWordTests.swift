@@ -7,6 +7,7 @@ import Testing
 struct FilterWordTests {
   private let city: Document = [
     "name": "San José", "population": 5, "between": 3, "tags": ["big"], "since": "2026-11-17T00:30:00Z",
+    "note": "a\r\nb\rc",
   ]
 
   @Test(
@@ -21,7 +22,7 @@ struct FilterWordTests {
       ("name like \"%os_\"", true), ("name like \"San\"", false), ("name like \"%n J%\"", true),
       ("name like \"%\"", true),
       ("name like \"S_n%\"", true), ("name like \"S.n%\"", false), ("name =~ /^SAN/", true), ("name =~ \"jos\"", true),
-      ("not name like \"San%\"", false), ("between between 2 and 4", true),
+      ("note like \"a%b_c\"", true), ("not name like \"San%\"", false), ("between between 2 and 4", true),
       ("since = 2026-11-17..2026-11-18", true), ("since = 2026-11-16...2026-11-17T01:00:00.5Z", true),
       ("since = 2026-11-16T22:00:00Z..<2026-11-17", false),
       ("\"population\" between 5 and 6", true), ("3 between between and population", true),
