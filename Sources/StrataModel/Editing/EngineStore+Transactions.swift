@@ -9,13 +9,16 @@ extension EngineStore {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
     defer { if !keepsLock { engine.releaseLock() } }
     var base: UInt64 = 0
+    var isFirst = true
     return try onStorage {
       let written = try engine.write(info) { transaction in
         base = transaction.base.number
-        guard try letter?.record(in: transaction) ?? true else { return }
-        try body(transaction)
+        isFirst = try letter?.record(in: transaction) ?? true
+        if isFirst { try body(transaction) }
       }
-      return CommitNumber(try written.get() ?? base)
+      let number = try written.get() ?? base
+      if isFirst { letter?.keep() }
+      return CommitNumber(number)
     }
   }
 

@@ -11,11 +11,11 @@ final class RecordedLetter: Sendable {
 
   /// Notes the name. Returns false if an earlier edit has noted it. An edit may take several transactions; its first notes the name.
   func record(in transaction: any WriteTransaction) throws -> Bool {
-    try isNoted.withLock { isNoted in
-      if !isNoted { isNoted = try LetterNumbers.record(name, in: transaction) }
-      return isNoted
-    }
+    try isNoted.withLock { $0 } || LetterNumbers.record(name, in: transaction)
   }
+
+  /// Ends a transaction that has noted the name and was committed. One that failed or had a conflict is run again, and notes it again.
+  func keep() { isNoted.withLock { $0 = true } }
 }
 
 extension EngineStore {

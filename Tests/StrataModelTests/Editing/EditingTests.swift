@@ -211,4 +211,18 @@ struct EditingTests {
     #expect(try store.city(3) == Cities.document(3, name: "b"))
     #expect(throws: ModelError.self) { try store.changes(putting: [["name": "no id"]], into: "City") }
   }
+
+  @Test("an edit that is made at most once notes its name also if its transaction is run again")
+  func repeatedTransaction() throws {
+    let store = try Cities.store(1)
+    let name = LetterName(date: 1, sender: 7, number: 1)
+    let letter = RecordedLetter(name)
+    let first = try store.engine.beginBlocking() as any WriteTransaction
+    #expect(try letter.record(in: first))
+    first.cancel()
+    let second = try store.engine.beginBlocking() as any WriteTransaction
+    #expect(try letter.record(in: second))
+    try second.commit(CommitInfo(action: "again"))?.wait()
+    #expect(try store.commit(recording: name) != nil)
+  }
 }
