@@ -305,9 +305,9 @@ private struct ImportWork {
       if current == nil { return try reject(row, error) }
     }
     if current == nil, let refusal = record.refusal { throw ModelError.refused(reason: "\(row.place): \(refusal)") }
-    // Where identifiers that exist are rejected, a repeated one is so too.
-    let isRepeat = plan.existing != .kept && repeats.add(record.identifier, isNew: current == nil)
     guard let current else {
+      // Where identifiers that exist are rejected, a repeated one is so too.
+      if plan.existing != .kept { _ = repeats.add(record.identifier, isNew: true) }
       report.new += 1
       return
     }
@@ -318,7 +318,6 @@ private struct ImportWork {
     let stored = try RecordContent(stored: current.bytes)
     let replacing: ImportRows.Record
     do throws(ModelError) { replacing = try rows.record(record, over: stored) } catch { return try reject(row, error) }
-    for path in replacing.losses { losses[path, default: 0] += 1 }
     let new = try RecordContent(stored: Bytes(replacing.bytes))
     let outcome: DatastoreWriter.Outcome
     switch replacing.values {
@@ -330,7 +329,9 @@ private struct ImportWork {
         record.identifier, replacing.bytes, values: values, replacing: current,
         oldValues: try? indexing.values(of: stored))
     }
-    guard isRepeat else {
+    // A rejected row takes no field away, and does not count as a row of its record.
+    for path in replacing.losses { losses[path, default: 0] += 1 }
+    guard repeats.add(record.identifier, isNew: false) else {
       if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
       return
     }

@@ -87,6 +87,21 @@ struct ImporterTests {
     #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 
+  @Test("a row that is refused is no row of its record: nothing replaces it, and it takes no field away")
+  func refusedRow() throws {
+    let store = EngineStore.memory()
+    let note = try DocumentPath(parsing: ".note")
+    _ = try run([Cities.document(1).setting(note, to: "n"), Cities.document(2)], into: store, plan())
+    let lacking = try Cities.document(1).removing(DocumentPath(parsing: ".population"))
+    let alone = try run([lacking, Cities.document(9)], into: store, plan())
+    #expect((alone.new, alone.rejected, alone.losses.count) == (1, 1, 0))
+    let whole = try Cities.document(1, name: "x").setting(note, to: "n")
+    let report = try run([lacking, whole, Cities.document(2)], into: store, plan())
+    #expect((report.changed, report.unchanged, report.rejected) == (1, 1, 1))
+    #expect(report.repeats.isEmpty && report.repeated == 0)
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
   @Test(
     "an import is told in steps: read, written, an index each; a listener that says no ends it with nothing written")
   func steps() throws {
