@@ -242,6 +242,11 @@ struct VersionedLine {
     }
     self.value = value
   }
+
+  /// Whether its version comes behind another one. Numbers go by their values, texts by their characters.
+  func isNewer(than other: String) -> Bool {
+    isText ? other < version : NumberText(unchecked: other).double < NumberText(unchecked: version).double
+  }
 }
 
 extension TableSource {

@@ -127,7 +127,7 @@ struct ImportSurvey {
       guard case .document(var document) = row.content else { continue }
       if hasVersions, let line = VersionedLine(document, plan.identifier) {
         document = line.value
-        if version.map({ $0.text < line.version }) ?? true { version = (line.version, line.isText) }
+        if version.map({ line.isNewer(than: $0.text) }) ?? true { version = (line.version, line.isText) }
       }
       let field = plan.document(document, underKey: row.key, asText: false)[plan.identifier]
       identifier.see(field)

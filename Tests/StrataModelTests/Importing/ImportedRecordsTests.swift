@@ -45,6 +45,16 @@ struct ImportedRecordsTests {
     #expect(put.changes.map(\.new?.version) == ["2026-01", "2026-02"])
   }
 
+  @Test("of versions that are numbers the greatest is the newest, in whatever order they come", arguments: [false, true])
+  func numberedVersions(isReversed: Bool) throws {
+    let lines: [Document] = [
+      ["id": 1, "version": 9, "value": ["id": 1, "name": "a"]],
+      ["id": 2, "version": 10, "value": ["id": 2, "title": "b"]],
+    ]
+    let report = try run(isReversed ? lines.reversed() : lines, into: .memory(), plan { $0.indexes = [] })
+    #expect(report.descriptor.version == "10" && !report.descriptor.versionIsString)
+  }
+
   @Test("a new record that has not the members of the newest version is refused, with the version that it has")
   func newVersions() throws {
     let store = try versions()
