@@ -49,6 +49,7 @@ extension Writer {
     do {
       if isAsLeft(lock.file) {
         try lockData(publication.current.file)
+        try zeroAbandoned(of: publication.current.file)
         writeHold(publication.current)
       } else {
         try recover()

@@ -1,4 +1,5 @@
 import Glibc
+import StrataLocks
 import Testing
 
 @testable import StrataEngine
@@ -50,5 +51,57 @@ struct GivenUpRoomTests {
     if parts.last?.upperBound != next.fileBytes { #expect(room(of: place) < before + 1 << 20) }
     try next.close()
     #expect(try FileStore.verify(at: place, disk: SystemDisk()).findings.isEmpty)
+  }
+
+  @Test("if the disk has no room for zeros there when the lock is released, later commits do not go with it")
+  func withoutRoom() throws {
+    let (disk, path) = (FullDisk(), folder.store())
+    let store = try FileStore.create(at: path, options: StoreOptions(idleSeconds: 1e6), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    let transaction = try store.beginBlocking()
+    for number in 0..<3 { try transaction.put(key(number), [UInt8](repeating: 7, count: 300_000), in: people) }
+    disk.isFull.store(true, ordering: .relaxed)
+    transaction.cancel()
+    store.releaseLock()
+    disk.isFull.store(false, ordering: .relaxed)
+    for number in 1...3 { try store.change { try $0.put(key(number), bytes("\(number)"), in: people) } }
+    try store.close()
+    #expect(try FileStore.verify(at: path, disk: SystemDisk()).findings.isEmpty)
+    let again = try FileStore.open(at: path, options: StoreOptions(), disk: SystemDisk())
+    #expect(try again.head.tree(people)?.entryCount == 3)
+  }
+}
+
+/// A disk that takes no bytes of a store's data while it is full.
+private final class FullDisk: ForwardingDisk {
+  let base: any Disk = SystemDisk()
+  let isFull = Atomic(false)
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
+    let file = try base.open(path, mode)
+    return path.hasSuffix("/data") ? FullFile(file, self) : file
+  }
+}
+
+private final class FullFile: ForwardingFile {
+  let base: any DiskFile
+  private let disk: FullDisk
+
+  init(_ base: any DiskFile, _ disk: FullDisk) {
+    self.base = base
+    self.disk = disk
+  }
+
+  private func requireRoom() throws(DiskError) {
+    if disk.isFull.load(ordering: .relaxed) { throw DiskError(operation: "pwrite", path: "data", code: ENOSPC) }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) {
+    try requireRoom()
+    try base.write(bytes, at: offset)
+  }
+  func zero(_ range: Range<UInt64>) throws(DiskError) {
+    try requireRoom()
+    try base.zero(range)
   }
 }
