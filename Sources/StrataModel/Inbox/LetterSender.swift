@@ -35,14 +35,15 @@ package final class LetterSender: Sendable {
     // The bytes become durable before the lock is taken, so that senders of one process wait for one sync only.
     let draft = "\(folder.draftsPath)/\(String(folder.disk.randomNumber(), radix: 16))"
     try inFolders { () throws(DiskError) in try folder.disk.writeDurably(bytes, to: draft) }
-    return try next(date: letter.date) { name throws(ModelError) in
-      do throws(ModelError) {
+    do throws(ModelError) {
+      return try next(date: letter.date) { name throws(ModelError) in
         try inFolders { () throws(DiskError) in try folder.disk.rename(draft, to: "\(folder.waitingPath)/\(name)") }
-      } catch {
-        try? folder.disk.unlink(draft)
-        throw error
+        try folder.onDisk { () throws(DiskError) in try folder.disk.syncDirectory(folder.waitingPath) }
       }
-      try folder.onDisk { () throws(DiskError) in try folder.disk.syncDirectory(folder.waitingPath) }
+    } catch {
+      // It is not there any more if it has its name already.
+      try? folder.disk.unlink(draft)
+      throw error
     }
   }
 

@@ -341,7 +341,7 @@ struct InboxTests {
     #expect(try actions(of: store) == ["1"])
   }
 
-  @Test("a full inbox refuses, and has room again when letters were applied")
+  @Test("a full inbox refuses and keeps nothing of the letter, and has room again when letters were applied")
   func full() throws {
     let disk = SimulatedDisk()
     let store = try store(on: disk)
@@ -350,6 +350,7 @@ struct InboxTests {
     #expect(throws: ModelError.refused(reason: "the inbox is full: 3 letters wait for the store's owner")) {
       try sender.send(letter("4", at: 4, put(4, "x")))
     }
+    #expect(try disk.list(sender.folder.draftsPath).isEmpty)
     _ = try store.applyLetters()
     try sender.send(letter("5", at: 5, put(5, "x")))
     #expect(try store.applyLetters().count == 1)
