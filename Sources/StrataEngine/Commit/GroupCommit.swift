@@ -165,7 +165,7 @@ extension Writer {
     }
   }
 
-  /// Makes all appended commits durable. The caller must hold the turn.
+  /// Makes all commits durable that are appended by now.
   package func settle() throws(StorageError) {
     try waitUntilDurable(monitor.withLock { shared.queue.appended }, gathers: false)
   }

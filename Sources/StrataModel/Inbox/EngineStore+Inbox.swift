@@ -58,9 +58,9 @@ extension EngineStore {
       let batch = try due(waiting.prefix(Self.lettersPerSync), in: inbox, &senders, isDue)
       waiting.removeFirst(min(Self.lettersPerSync, waiting.count))
       do throws(ModelError) {
-        for (place, letter) in batch.enumerated() {
-          outcomes += try apply(letter, from: inbox, isLast: place == batch.count - 1)
-        }
+        for letter in batch { outcomes += try apply(letter, from: inbox) }
+        // All at once: the last letter need not have made a commit.
+        if let file = engine as? FileStore { try onStorage { try file.writing.settle() } }
       } catch {
         // Makes the commits so far durable, or takes them back: the next run removes the letters whose numbers it sees.
         engine.releaseLock()
@@ -172,9 +172,7 @@ extension EngineStore {
     return try ahead + UInt64(inbox.refusedCount(of: name.sender, after: done, before: name.number)) == UInt64(gap)
   }
 
-  private func apply(
-    _ due: DueLetter, from inbox: InboxFolder, isLast: Bool
-  ) throws(ModelError) -> [LetterOutcome] {
+  private func apply(_ due: DueLetter, from inbox: InboxFolder) throws(ModelError) -> [LetterOutcome] {
     do throws(ModelError) {
       let letter = try due.contents.get()
       if let store = letter.store, store != identity {
@@ -184,7 +182,7 @@ extension EngineStore {
       // A sender whose clock is ahead must not move the dates of all later commits.
       let date = min(letter.date, LocalTime.now)
       var info = CommitInfo(date: date, action: letter.action, program: letter.program, author: letter.author)
-      info.durability = isLast ? .durable : .collated
+      info.durability = .collated
       let commit = try transactOnce(info) { transaction in
         guard try LetterNumbers.record(due.name, isAhead: due.isAhead, in: transaction) else { return false }
         try apply(letter, base, to: transaction)

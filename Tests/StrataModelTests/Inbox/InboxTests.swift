@@ -398,6 +398,28 @@ struct InboxTests {
     #expect(calls > 10)
   }
 
+  @Test("a letter stays until its commit is durable, also if the last letter of a run makes no commit")
+  func refusedLast() throws {
+    let disk = SimulatedDisk(seed: 13)
+    let store = EngineStore(try store(on: disk).engine, path: Self.path, keepsLock: true, disk: disk)
+    let (first, second) = (sender(on: disk), sender(on: disk))
+    let held = try second.send(letter("held", at: 1, put(1, "x")))
+    let damaged = try second.send(letter("damaged", at: 3, put(2, "x")))
+    try disk.writeDurably([0x0A], to: "\(second.folder.waitingPath)/\(damaged)")
+    try first.send(letter("sent", at: 2, put(3, "x")))
+    disk.note(1)
+    #expect(try store.applyLetters { name, _ in name != held }.count == 2)
+    var count = 0
+    try CrashImages.forEach(of: disk.record, on: disk.start, seed: 5) { crash in
+      guard crash.notes.last != nil else { return }
+      count += 1
+      let store = try EngineStore.open(path: Self.path, disk: SimulatedDisk(crash.image))
+      _ = try store.applyLetters()
+      #expect(try actions(of: store).contains("sent"), "\(crash.kind) after \(crash.position) operations")
+    }
+    #expect(count > 20)
+  }
+
   @Test("a power cut at any moment neither loses a letter that was sent nor applies one twice")
   func powerCuts() throws {
     let disk = SimulatedDisk(seed: 11)
