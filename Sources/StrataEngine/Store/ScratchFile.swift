@@ -7,7 +7,7 @@ package final class ScratchFile: Sendable {
   private let file: any DiskFile
   private let end = Mutex<UInt64>(0)
 
-  private static let namePrefix = "scratch-"
+  private static let namePrefix = "data.scratch-"
   private static let total = Atomic<UInt64>(0)
 
   /// The number of bytes in all such files of this process.
