@@ -243,7 +243,7 @@ struct VersionedLine {
     self.value = value
   }
 
-  /// Whether its version comes behind another one. Numbers go by their values, texts by their characters.
+  /// Whether its version comes behind another one. Numbers are compared by their values, texts by their characters.
   func isNewer(than other: String) -> Bool {
     isText ? other < version : NumberText(unchecked: other).double < NumberText(unchecked: version).double
   }

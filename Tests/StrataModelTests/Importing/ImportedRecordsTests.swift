@@ -45,7 +45,7 @@ struct ImportedRecordsTests {
     #expect(put.changes.map(\.new?.version) == ["2026-01", "2026-02"])
   }
 
-  @Test("of versions that are numbers the greatest is the newest, in whatever order they come", arguments: [false, true])
+  @Test("of versions that are numbers the greatest is the newest, in any order", arguments: [false, true])
   func numberedVersions(isReversed: Bool) throws {
     let lines: [Document] = [
       ["id": 1, "version": 9, "value": ["id": 1, "name": "a"]],
