@@ -177,6 +177,21 @@ struct ExchangeRefusalTests {
     }
   }
 
+  @Test("a store to which another process has committed meanwhile stays if nothing can be taken in")
+  func committedMeanwhile() throws {
+    let rows = try folder.file("rows.jsonl", #"{"id":1}"#)
+    let run = try ProgramRun(
+      script: """
+        cd '\(folder.path(""))' && mkfifo stream
+        "$STRATA" import new.strata --history stream & exec 3<>stream
+        until [ -e new.strata/data ] || ! kill -0 $!; do :; done
+        "$STRATA" import new.strata T '\(rows)' --id id >/dev/null && echo garbage >&3
+        exec 3>&-; wait $!
+        "$STRATA" records new.strata T --count
+        """)
+    #expect(run.output == "1\n", "\(run.complaint)")
+  }
+
   @Test("a line that is cut at any byte, there or back", arguments: [0, 40, 90, 700, 1_500, 4_000])
   func cut(bytes: Int) throws {
     try run("remote", second, "add", "far", "host:\(first)")

@@ -35,7 +35,7 @@ extension VerbRun {
     do {
       return try await importEntities(text, file, as: key, into: persistence)
     } catch {
-      if (try? await persistence.head) == nil { remove(files, of: path) }
+      if !files.isEmpty, let made = try? EngineStore.open(path: path) { remove(files, of: made) }
       throw error
     }
   }

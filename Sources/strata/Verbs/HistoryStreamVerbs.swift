@@ -48,7 +48,7 @@ extension VerbRun {
   ) throws -> (StoreExchange.Taken, head: CommitNumber) {
     let (files, store) = (newFiles(of: path), try madeStore(at: path))
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
-    defer { if store.engine.commitCount == 0 { remove(files, of: path) } }
+    defer { if store.engine.commitCount == 0 { remove(files, of: store) } }
     let outcome = try StoreExchange(store, now: LocalTime.now).receive(reader, progress: meter.report)
     return (outcome, store.head.commit)
   }
@@ -98,7 +98,7 @@ extension VerbRun {
     while let line = try reader.next() { bytes += line + [UInt8(ascii: "\n")] }
     let path = try required(0)
     let (files, store) = (newFiles(of: path), try madeStore(at: path))
-    defer { if store.engine.commitCount == 0 { remove(files, of: path) } }
+    defer { if store.engine.commitCount == 0 { remove(files, of: store) } }
     let taken = try StoreDocument.read(
       bytes, into: store, named: arguments.value("--name") ?? "import \(file == "-" ? "standard input" : file)")
     for index in taken.staleIndexes {

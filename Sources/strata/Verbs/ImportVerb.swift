@@ -12,7 +12,7 @@ extension VerbRun {
     var source = try TableSource(path: file, encoding: encoding())
     let path = try required(0)
     let (files, store) = (newFiles(of: path), try importedStore(at: path))
-    defer { if store.engine.commitCount == 0 { remove(files, of: path) } }
+    defer { if store.engine.commitCount == 0 { remove(files, of: store) } }
     let plan = try importPlan(&source, into: store)
     let report = try Importer(store, plan, progress: ProgressMeter("importing \(plan.datastore)").report)
       .run(&source, named: arguments.value("--name"))

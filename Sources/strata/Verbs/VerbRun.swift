@@ -194,10 +194,15 @@ struct VerbRun {
     return ["data", "lock", "activity"].map { "\(path)/\($0)" }.filter { !FileManager.default.fileExists(atPath: $0) }
   }
 
-  /// Removes new files of a store without commits, and its folder if that is empty then.
-  func remove(_ newFiles: [String], of path: String) {
+  /// Removes new files of a store to which no process has committed, and its folder if that is empty then. Holds the writer's lock, so
+  /// that none commits meanwhile.
+  func remove(_ newFiles: [String], of store: EngineStore) {
+    guard !newFiles.isEmpty, !store.isInMemory, let turn = try? store.engine.beginBlocking() as any WriteTransaction
+    else { return }
+    defer { turn.cancel() }
+    guard store.engine.commitCount == 0 else { return }
     for file in newFiles { try? SystemDisk().unlink(file) }
-    if !newFiles.isEmpty { try? SystemDisk().removeDirectory(path) }
+    try? SystemDisk().removeDirectory(store.path)
   }
 
   /// The view that `--at` names; the head without it.
