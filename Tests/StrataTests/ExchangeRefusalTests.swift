@@ -174,6 +174,9 @@ struct ExchangeRefusalTests {
       let new = folder.path("new-\(name)")
       #expect(try ProgramRun(["import", new] + words.prefix(1) + [garbage] + words.dropFirst()).status != 0)
       #expect(!FileManager.default.fileExists(atPath: new))
+      try FileManager.default.createDirectory(atPath: new, withIntermediateDirectories: false)
+      #expect(try ProgramRun(["import", new] + words.prefix(1) + [garbage] + words.dropFirst()).status != 0)
+      #expect(try names(in: new) == [], "an empty folder stays")
     }
   }
 

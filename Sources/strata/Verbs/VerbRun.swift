@@ -187,22 +187,22 @@ struct VerbRun {
     return try EngineStore.open(path: path, program: "strata", author: currentUser(), creates: true)
   }
 
-  /// The files of a store that a verb would make at a path; empty if a store is there. If the verb commits nothing, it removes them again,
-  /// and nothing else: a person's own files may be in the folder, even under these names.
+  /// The files of a store that a verb would make at a path, and last its folder; empty if a store is there. If the verb commits nothing,
+  /// it removes them again, and nothing else: a person's own files may be in the folder, even under these names, and the folder itself may
+  /// be a person's own.
   func newFiles(of path: String) -> [String] {
     if isServer(path) || FileStore.exists(at: path, disk: SystemDisk()) { return [] }
-    return ["data", "lock", "activity"].map { "\(path)/\($0)" }.filter { !FileManager.default.fileExists(atPath: $0) }
+    return ["/data", "/lock", "/activity", ""].map { path + $0 }.filter { !FileManager.default.fileExists(atPath: $0) }
   }
 
-  /// Removes new files of a store to which no process has committed, and its folder if that is empty then. Holds the writer's lock, so
-  /// that none commits meanwhile.
+  /// Removes new files of a store to which no process has committed, and its new folder if that is empty then. Holds the writer's lock,
+  /// so that none commits meanwhile.
   func remove(_ newFiles: [String], of store: EngineStore) {
     guard !newFiles.isEmpty, !store.isInMemory, let turn = try? store.engine.beginBlocking() as any WriteTransaction
     else { return }
     defer { turn.cancel() }
     guard store.engine.commitCount == 0 else { return }
-    for file in newFiles { try? SystemDisk().unlink(file) }
-    try? SystemDisk().removeDirectory(store.path)
+    for file in newFiles where (try? SystemDisk().removeDirectory(file)) == nil { try? SystemDisk().unlink(file) }
   }
 
   /// The view that `--at` names; the head without it.
