@@ -147,4 +147,15 @@ import Testing
     #expect(delete.status != 0 && delete.complaint.contains("only read"))
     #expect(try String(contentsOf: URL(filePath: file), encoding: .utf8).contains("Bern"))
   }
+
+  @Test("a store without letters has an empty inbox, and a path without a store none")
+  func noLetters() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("A.strata")
+    _ = try ProgramRun(["import", path, "A", try folder.file("a.jsonl", "{\"id\":1}"), "--id", "id"])
+    let empty = try ProgramRun(["inbox", path])
+    #expect(empty.status == 0 && empty.output.isEmpty)
+    let missing = try ProgramRun(["inbox", folder.path("B.strata")])
+    #expect(missing.status == 1 && missing.complaint.contains("there is nothing at this path"))
+  }
 }

@@ -18,7 +18,9 @@ extension VerbRun {
       return try apply(to: store)
     }
     if arguments.has("--apply") { return try apply(to: ownStore(editableStore())) }
-    for letter in try inbox.notices() { try print(letter) }
+    let letters = try inbox.notices()
+    if letters.isEmpty { _ = try store() }
+    for letter in letters { try print(letter) }
     return 0
   }
 
