@@ -114,8 +114,9 @@ package enum MergeRule: Hashable, Sendable {
       return lines.map { .string($0.joined()) }
     case (.counter, .number(let mine), .number(let theirs)): return Self.counter(base, mine, theirs)
     case (.maximum, .number(let left), .number(let right)):
-      guard left.isFinite, right.isFinite else { return nil }
-      return left.double < right.double ? theirs : mine
+      // The nearest doubles of different integers may be equal.
+      guard let left = DecimalDigits(left.text), let right = DecimalDigits(right.text) else { return nil }
+      return left < right ? theirs : mine
     case (.maximum, .string(let left), .string(let right)):
       return left.utf8.lexicographicallyPrecedes(right.utf8) ? theirs : mine
     case (.maximum, .date(let left), .date(let right)): return left < right ? theirs : mine

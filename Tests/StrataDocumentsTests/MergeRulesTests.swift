@@ -62,6 +62,11 @@ struct MergeRulesTests {
     expect("counter", 10, 13, 8, 11)
     expect("counter", 0, .number(NumberText(Int64.max)), 5, nil)
     expect("maximum", 1, 7, 3, 7)
+    // These two have the same nearest double.
+    expect("maximum", 1, 1_763_370_000_000_000_001, 1_763_370_000_000_000_002, 1_763_370_000_000_000_002)
+    let far = ["1e400", "1E500"].map { Document.number(NumberText(unchecked: $0)) }
+    expect("maximum", 1, far[0], far[1], far[1])
+    expect("maximum", 1, .number(NumberText(Double.nan)), 3, nil)
     expect("maximum", "2026-01-01", "2026-03-01", "2026-02-01", "2026-03-01")
   }
 
