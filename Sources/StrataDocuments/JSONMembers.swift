@@ -21,10 +21,13 @@ package enum JSONMembers {
   }
 
   /// Whether bytes are JSON in one line of text that `ranges` can read as a value.
-  package static func isLine(_ bytes: [UInt8]) -> Bool {
+  ///
+  /// - Parameter depth: The number of lists and objects around the value, which count for `JSONParser.depthLimit`.
+  package static func isLine(_ bytes: [UInt8], inside depth: Int = 1) -> Bool {
     guard !bytes.contains(0x0A), !bytes.contains(0x0D) else { return false }
     return bytes.withUnsafeBufferPointer { buffer in
       var scanner = JSONScanner(buffer)
+      scanner.depth = depth
       // Space around the value would be lost.
       guard let first = buffer.first, first > 0x20, let last = buffer.last, last > 0x20 else { return false }
       return scanner.skipValue() && scanner.isAtEnd()

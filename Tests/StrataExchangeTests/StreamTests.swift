@@ -40,6 +40,27 @@ struct StreamTests {
     #expect(try target.receive(lines).isEmpty)
   }
 
+  @Test("a record that is nested as deep as JSON may be goes through the stream, and through an interchange document")
+  func deepest() throws {
+    let source = try ExchangedStore("ada")
+    let lists = JSONParser.depthLimit - 1
+    let text =
+      #"{"id":1,"name":"London","deep":"# + String(repeating: "[", count: lists) + String(repeating: "]", count: lists)
+      + "}"
+    try source.put(1, bytes: text)
+    let target = try ExchangedStore("bob", isEmpty: true)
+    #expect(try target.receive(source.stream()).count == 2)
+    let head = try #require(try target.graph.number(of: source.head))
+    try target.own.engine.change(CommitInfo(flags: .bookkeeping, movesHead: false, head: head)) { _ in }
+    #expect(try target.text(1) == text)
+
+    var document: [UInt8] = []
+    try StoreDocument.write(source.own.head) { document += $0 }
+    let copy = try ExchangedStore("eve", isEmpty: true)
+    #expect(try StoreDocument.read(document, into: copy.own, named: "read").records == 1)
+    #expect(try copy.text(1) == text)
+  }
+
   @Test("a line is what the design shows")
   func shape() throws {
     let store = try filled()

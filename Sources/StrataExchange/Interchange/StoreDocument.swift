@@ -11,8 +11,8 @@ import StrataEngine
 ///     ]}
 ///     ]}
 ///
-/// A document that is read and written again is the same text. A record whose bytes are not JSON is base64, with its coding; an identifier
-/// that no JSON value expresses exactly is base64 of its key.
+/// A document that is read and written again is the same text. A record whose bytes are not JSON, or are nested too deep for a place in the
+/// document, is base64, with its coding; an identifier that no JSON value expresses exactly is base64 of its key.
 package enum StoreDocument {
   // MARK: Writing
 
@@ -40,9 +40,14 @@ package enum StoreDocument {
     try sink(Array("\n]}\n".utf8))
   }
 
+  /// The number of lists and objects around the value of a record.
+  private static let depthOfRecord = 5
+
   private static func members(of record: Record, _ descriptor: DatastoreDescriptor) -> [Document.Member] {
     var members = [StreamKey.member(record.identifier.bytes, descriptor), .init("version", .string(record.version))]
-    if record.coding == .json, let document = try? record.document() {
+    if record.coding == .json, let document = try? record.document(),
+      JSONMembers.isLine(document.json(.compact), inside: depthOfRecord)
+    {
       members.append(.init("value", document))
     } else {
       members.append(.init("coding", .string(record.coding.rawValue)))
