@@ -18,20 +18,8 @@ extension KeyValue: CustomStringConvertible {
       return text
     case .duration(let seconds, let attoseconds):
       return DurationText.text(seconds: seconds, attoseconds: attoseconds)
-    case .compound(let values):
-      return "["
-        + values.map { $0.isJSONLiteral ? $0.description : JSONWriter.literal($0.description) }
-        .joined(separator: ", ") + "]"
+    case .compound(let values): return "[\(values.map(\.document.compactJSON).joined(separator: ", "))]"
     case .document(let document): return document.compactJSON
-    }
-  }
-
-  private var isJSONLiteral: Bool {
-    switch self {
-    case .null, .bool, .integer, .unsigned, .string, .compound, .document: true
-    case .double(let value): value.isFinite
-    case .decimal(let text): text != "nan"
-    case .uuid, .date, .data, .duration: false
     }
   }
 

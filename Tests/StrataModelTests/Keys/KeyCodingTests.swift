@@ -38,6 +38,15 @@ struct KeyCodingTests {
       .compound([.string, .optional(.date), .descending(.string)]),
       [.compound([.string("a\0"), .null, .string("\0")]), .compound([.string(""), .date(0.5), .string("x")])]
     ),
+    (
+      .compound([.data, .duration, .optional(.uuid), .double]),
+      [
+        .compound([
+          .data([0x0A, 0x1B, 0x2C]), .duration(seconds: 1, attoseconds: 500_000_000_000_000_000),
+          .uuid(UUIDBytes(high: 1, low: 2)), .double(1e300),
+        ])
+      ]
+    ),
     (.comparator("Size"), [.document(["w": 1.5, "h": [1, "x"]]), .document("large")]),
   ]
 
