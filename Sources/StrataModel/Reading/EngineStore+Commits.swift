@@ -78,10 +78,10 @@ extension EngineStore {
   /// `head~n` is the row `n` below the newest in the history, so pins in between do not count.
   private func stepsBefore(_ head: CommitNumber, _ steps: Int, name: String) throws(ModelError) -> CommitNumber {
     if steps == 0 { return head }
-    let (needed, isTooMany) = steps.addingReportingOverflow(1)
-    let commits = isTooMany ? [] : try commits(from: head, limit: needed, folded: true)
-    guard !isTooMany, let last = commits.last, commits.count == needed else {
-      throw .noSuchCommit(name, reason: "the history has \(commits.count) commits")
+    let needed = steps.addingClamped(1)
+    let commits = try commits(from: head, limit: needed, folded: true)
+    guard let last = commits.last, commits.count == needed else {
+      throw .noSuchCommit(name, reason: "the history has \(counted(commits.count, "commit"))")
     }
     return last.number
   }
