@@ -108,6 +108,6 @@ extension String {
   /// Whether two texts have the same scalars; `==` also holds for different compositions of the same characters.
   func isSameText(as other: String) -> Bool {
     utf8.count == other.utf8.count && self == other
-      && (utf8.allSatisfy { $0 < 0xCC } || utf8.elementsEqual(other.utf8))
+      && (utf8.allSatisfy { $0 < 0x80 } || utf8.elementsEqual(other.utf8))
   }
 }

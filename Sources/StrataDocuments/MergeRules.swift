@@ -111,7 +111,7 @@ package enum MergeRule: Hashable, Sendable {
     case (.text, .string(let mine), .string(let theirs)):
       guard case .string(let base)? = base else { return nil }
       let lines = base.linesWithEnds.merging(mine.linesWithEnds, theirs.linesWithEnds)
-      return lines.map { .string($0.joined()) }
+      return lines.map { .string(String(decoding: $0.joined(), as: UTF8.self)) }
     case (.counter, .number(let mine), .number(let theirs)): return Self.counter(base, mine, theirs)
     case (.maximum, .number(let left), .number(let right)):
       // The nearest doubles of different integers may be equal.
@@ -256,14 +256,15 @@ extension DocumentPath {
 }
 
 extension String {
-  fileprivate var linesWithEnds: [String] {
-    var lines: [String] = []
-    var line = ""
+  /// In UTF-8: lines of other bytes are different ones.
+  fileprivate var linesWithEnds: [[UInt8]] {
+    var lines: [[UInt8]] = []
+    var line: [UInt8] = []
     for character in self {
-      line.append(character)
+      line.append(contentsOf: character.utf8)
       if character.isNewline {
         lines.append(line)
-        line = ""
+        line = []
       }
     }
     return line.isEmpty ? lines : lines + [line]

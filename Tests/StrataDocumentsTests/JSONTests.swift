@@ -137,6 +137,11 @@ struct JSONTests {
     #expect(left.canonicalBytes == right.canonicalBytes)
     #expect(try JSONParser.parse("1") != JSONParser.parse("1.0000000000000000001"))
     #expect(Document.string("e\u{301}") != .string("é"))
+    // Canonically equal texts of equally many bytes.
+    for (one, other) in [("\u{B7}", "\u{387}"), ("\u{2B9}", "\u{374}")] {
+      #expect(Document.string(one) != .string(other) && Document.string(other) != .string(one))
+      #expect(Document.object([.init(one, 1)]) != .object([.init(other, 1)]))
+    }
     #expect(try JSONParser.parse("-0") == 0)
   }
 

@@ -55,6 +55,8 @@ struct MergeRulesTests {
     expect("sequence", [1, 2, 3], [1, 3], [1, 2, 3, 4], [1, 3, 4])
     expect("text", "one\ntwo\nthree\n", "ONE\ntwo\nthree\n", "one\ntwo\nthree\nfour\n", "ONE\ntwo\nthree\nfour\n")
     expect("text", "one\n", "uno\n", "eins\n", nil)
+    // The first line is composed in another way.
+    expect("text", "\u{E9}\ntwo\nthree\n", "e\u{301}\ntwo\nthree\n", "\u{E9}\ntwo\n3\n", "e\u{301}\ntwo\n3\n")
   }
 
   @Test("a counter counts both changes, a maximum keeps the greater value")
