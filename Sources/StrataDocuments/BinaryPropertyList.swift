@@ -24,6 +24,15 @@ enum BinaryPropertyList {
   }
 }
 
+extension NumberText {
+  /// Throws if a property list would hold it as a real that is far from it: an integer of too many digits is not rounded.
+  func requireReal() throws(DocumentError) {
+    guard !isInteger, double.isFinite || !isFinite else {
+      throw .refused(reason: "a property list cannot hold the number \(text)")
+    }
+  }
+}
+
 // MARK: - Reading
 
 private struct BinaryPropertyListReader {
@@ -241,6 +250,7 @@ private struct BinaryPropertyListWriter {
       objects[index] = .dictionary(keys: keys, values: values)
       return index
     default:
+      if case .number(let value) = document, Int128(value.text) == nil { try value.requireReal() }
       let index = reserve()
       objects[index] = .leaf(document)
       return index

@@ -26,7 +26,9 @@ enum XMLPropertyList {
     case .bool(let value): text += "\(indent)<\(value ? "true" : "false")/>\n"
     case .number(let value) where value.integer != nil || value.unsigned != nil:
       text += "\(indent)<integer>\(value.text)</integer>\n"
-    case .number(let value): text += "\(indent)<real>\(value.text)</real>\n"
+    case .number(let value):
+      try value.requireReal()
+      text += "\(indent)<real>\(value.text)</real>\n"
     case .string(let value): text += "\(indent)<string>\(escaped(value))</string>\n"
     case .date(let value): text += "\(indent)<date>\(DateText.text(of: value))</date>\n"
     case .data(let value): text += "\(indent)<data>\(Base64.text(of: value))</data>\n"

@@ -69,6 +69,21 @@ struct PropertyListTests {
     }
   }
 
+  @Test("a number that a list could only hold as another one is refused, and the greatest integers are held")
+  func greatNumbers() throws {
+    let (great, greater) = ("18446744073709551615", "170141183460469231731687303715884105728")
+    for coding in [RecordCoding.binaryPropertyList, .xmlPropertyList] {
+      let document: Document = ["n": .number(NumberText(unchecked: great))]
+      #expect(try coding.document(of: coding.encode(document)) == document)
+      for text in [greater, "1e400", "-1E309"] {
+        let document: Document = ["n": .number(NumberText(unchecked: text))]
+        #expect(throws: DocumentError.refused(reason: "a property list cannot hold the number \(text)")) {
+          try coding.encode(document)
+        }
+      }
+    }
+  }
+
   @Test("cut and mutated lists are refused or read, and never trap", arguments: 1...6 as ClosedRange<UInt64>)
   func hostile(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
