@@ -29,6 +29,16 @@ struct AskingTests {
     #expect(words("~/x", mayAsk: false, program: "mine").prefix(2) == ["mine", "-p"])
   }
 
+  @Test("an IPv6 address has brackets in a URL, and none for ssh")
+  func address() throws {
+    let location = try RemoteLocation(parsing: "ssh://ada@[2001:db8::1]:2222/x")
+    #expect(location == .ssh(user: "ada", host: "[2001:db8::1]", port: 2_222, path: "/x"))
+    #expect(location.text == "ssh://ada@[2001:db8::1]:2222/x")
+    let words = PipePeer.words(user: "ada", host: "[2001:db8::1]", port: 2_222, path: "/x", program: "mine")
+    #expect(words == ["mine", "-p", "2222", "--", "ada@2001:db8::1", "strata serve '/x'"])
+    #expect(try RemoteLocation(parsing: "ssh://[::1]/x") == .ssh(user: nil, host: "[::1]", port: nil, path: "/x"))
+  }
+
   @Test("a program that may not ask has no terminal, and what it could not ask is told")
   func batch() throws {
     let asks = "(: < /dev/tty) 2>/dev/null && exit 7; echo 'Permission denied (password).' >&2; exit 255"

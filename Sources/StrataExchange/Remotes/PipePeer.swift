@@ -50,6 +50,8 @@ package final class PipePeer: Peer {
     // A network that is cut without notice ends ssh after 45 seconds.
     if program == nil { words += ["-o", "ServerAliveInterval=15"] }
     if let port { words += ["-p", "\(port)"] }
+    // A URL has an IPv6 address in brackets; ssh takes these for a part of a name.
+    let host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     return words + ["--", user.map { "\($0)@\(host)" } ?? host, "strata serve \(quoted)"]
   }
 
