@@ -263,7 +263,8 @@ package final class FolderPeer: Peer {
     }
     // A store that knows the head of a file reads no more of it, so all commits of the file must be in the head's history.
     guard count > Self.mostFiles, let newest = graph.newest(of: Array(lone)).first else { return }
-    lone = lone.filter { graph.contains($0, in: newest) }
+    let reached = Set(graph.numbers(in: [newest], butNotIn: []))
+    lone = lone.filter { graph.number(of: $0).map(reached.contains) ?? graph.contains($0, in: newest) }
     let numbers = lone.compactMap { graph.number(of: $0) }
     // Commits that this store has pruned since stay in the files that it wrote.
     guard numbers.count == lone.count else { return }
