@@ -32,8 +32,9 @@ package struct CommitStrip: Sendable, Hashable {
     let start = min(oldest.date, newest.date)
     span = start...max(oldest.date, newest.date)
     commitCount = commits.count
-    // Within a minute the time distinguishes nothing.
-    let isBurst = span.upperBound - 60_000_000_000 < span.lowerBound
+    // Within a minute the time distinguishes nothing. A peer may have dated its commits anywhere.
+    let (length, isTooLong) = span.upperBound.subtractingReportingOverflow(span.lowerBound)
+    let isBurst = !isTooLong && length < 60_000_000_000
     self.axis = axis ?? (isBurst ? .commits : .time)
     let count = self.axis == .commits ? min(count, commits.count) : count
     parts = Self.parts(commits, count, self.axis, span)

@@ -304,5 +304,7 @@ import Testing
     var apart = commits
     (apart[0].date, apart[apart.count - 1].date) = (.max, -9_000_000_000_000_000_000)
     #expect(CommitStrip(apart, parts: 10)?.parts.map(\.commitCount).reduce(0, +) == 60)
+    for place in apart.indices { apart[place].date = .min }
+    #expect(CommitStrip(apart, parts: 10)?.axis == .commits)
   }
 }
