@@ -4,7 +4,7 @@ import StrataDocuments
 package enum MomentText {
   package static func text(_ nanoseconds: Int64) -> String {
     let time = CivilTime(nanosecondsSince1970: nanoseconds)
-    let rest = nanoseconds - nanoseconds.dividedRoundingDown(by: 1_000_000_000) * 1_000_000_000
+    let rest = (nanoseconds % 1_000_000_000 + 1_000_000_000) % 1_000_000_000
     let digits = String(rest)
     return "\(time.dateText)T\(time.clockText).\(String(repeating: "0", count: 9 - digits.utf8.count))\(digits)Z"
   }
@@ -14,8 +14,7 @@ package enum MomentText {
     guard let (seconds, fraction) = DateText.parts(text, offset: 0), fraction.utf8.count <= 9,
       let rest = Int64(fraction + String(repeating: "0", count: 9 - fraction.utf8.count))
     else { return nil }
-    let (whole, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (moment, isTooLarge) = whole.addingReportingOverflow(rest)
-    return isTooFar || isTooLarge ? nil : moment
+    // The first second begins before the range.
+    return Int64(exactly: Int128(seconds) * 1_000_000_000 + Int128(rest))
   }
 }

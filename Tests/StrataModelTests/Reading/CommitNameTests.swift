@@ -21,6 +21,16 @@ struct CommitNameTests {
     .time(Self.moment(year, month, day, second: 86_400) - 1)
   }
 
+  @Test("a moment reads back from its text up to the ends of its range, and one beyond is refused")
+  func moments() {
+    for moment in [Int64.min, -1_000_000_001, -1_000_000_000, -1, 0, 1, .max] {
+      #expect(MomentText.nanoseconds(MomentText.text(moment)) == moment)
+    }
+    for text in ["1677-09-21T00:12:43.145224191Z", "2262-04-11T23:47:16.854775808Z"] {
+      #expect(MomentText.nanoseconds(text) == nil)
+    }
+  }
+
   @Test("numbers, head, steps before it, and pins")
   func simpleNames() throws {
     #expect(try parse("4818") == .number(CommitNumber(4818)))
