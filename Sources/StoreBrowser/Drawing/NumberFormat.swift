@@ -31,7 +31,8 @@ enum NumberFormat {
   /// The same in a number of columns: a number that is too wide is scaled.
   static func exact(_ value: Document, in width: Int) -> String {
     let text = exact(value)
-    guard SafeText.width(text) > width, case .number(let number) = value else { return text }
+    // A number beyond the doubles has no scale.
+    guard SafeText.width(text) > width, case .number(let number) = value, number.double.isFinite else { return text }
     return scaled(number.double, in: width)
   }
 

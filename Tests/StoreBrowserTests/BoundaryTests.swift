@@ -1,0 +1,19 @@
+import StrataDocuments
+import StrataModel
+import StrataTerminal
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("Boundaries")
+struct BoundaryTests {
+  @Test("a number beyond the doubles is drawn in a column that is narrower")
+  func beyondDoubles() throws {
+    for text in [String(repeating: "1", count: 400), "1.2345678901234567890123456789012345e400"] {
+      let number = try #require(NumberText(text))
+      #expect(NumberFormat.exact(.number(number), in: 20) == text)
+      let driver = Driver(try Sample.documents([["id": 1, "n": .number(number)], ["id": 2, "n": 5]]))
+      #expect(driver.shows(String(text.prefix(20))), "\(driver.screen)")
+    }
+  }
+}
