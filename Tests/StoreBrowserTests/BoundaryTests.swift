@@ -16,4 +16,14 @@ struct BoundaryTests {
       #expect(driver.shows(String(text.prefix(20))), "\(driver.screen)")
     }
   }
+
+  @Test(
+    "the index pane goes to the first key after those that it has read, by its number and with the table",
+    arguments: [Size(columns: 80, rows: 24), Size(columns: 160, rows: 48)])
+  func nextKeys(size: Size) throws {
+    let driver = Driver(try Sample.large(500), size: size, start: .init(datastore: "Item"))
+    if size.columns == 80 { driver.press("5") }
+    try driver.play(":121")
+    #expect(driver.browser.panes[IndexPane.self].selected?.rank == 120, "\(driver.screen)")
+  }
 }

@@ -23,6 +23,8 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
   var total = 0
   var list = ListWindow()
   var pending: KeysRequest?
+  /// Whether the requested keys continue those that were read, so that the selection stays.
+  private var readsOn = false
   var histogram = IndexHistogram()
   var distinct: Int?
   private var counting = Reading<DistinctRequest>()
@@ -69,7 +71,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
     reveal(frame, session)
     guard pending == nil, let bounds, let first = rows.first, let last = rows.last else { return }
     if list.selection + frame.rows > rows.count, last.rank + last.count < bounds.upperBound {
-      ask(.from(rank: last.rank + last.count), datastore, in: &session)
+      ask(.from(rank: last.rank + last.count), datastore, readsOn: true, in: &session)
     } else if list.selection < frame.rows / 2, first.rank > bounds.lowerBound {
       ask(.before(rank: first.rank), datastore, in: &session)
     } else if frame.isFocused {
@@ -94,11 +96,13 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
     }
   }
 
-  private mutating func ask(_ anchor: KeysRequest.Anchor, _ datastore: String, in session: inout Session) {
+  private mutating func ask(
+    _ anchor: KeysRequest.Anchor, _ datastore: String, readsOn: Bool = false, in session: inout Session
+  ) {
     let request = KeysRequest(
       datastore: datastore, index: index, commit: session.shown, range: range, anchor: anchor, limit: Self.pageSize,
       naming: session.naming)
-    pending = request
+    (pending, self.readsOn) = (request, readsOn)
     session.start(.keys, request)
   }
 
@@ -119,7 +123,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     switch reply {
     case let answer as KeysAnswer where answer.request == pending:
-      pending = nil
+      defer { (pending, readsOn) = (nil, false) }
       bounds = answer.bounds
       total = answer.count
       switch answer.request.anchor {
@@ -128,7 +132,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
         list.selection += answer.rows.count
         list.top += answer.rows.count
         if rows.count > 3 * Self.pageSize { rows.removeLast(rows.count - 3 * Self.pageSize) }
-      case .from where !rows.isEmpty && rows.last.map({ $0.rank + $0.count }) == answer.rows.first?.rank:
+      case .from where readsOn:
         rows += answer.rows
         if rows.count > 3 * Self.pageSize {
           let excess = rows.count - 3 * Self.pageSize
