@@ -26,4 +26,15 @@ struct BoundaryTests {
     try driver.play(":121")
     #expect(driver.browser.panes[IndexPane.self].selected?.rank == 120, "\(driver.screen)")
   }
+
+  @Test("a text that is no key of the index leaves the keys in the index pane")
+  func wrongKey() throws {
+    let driver = Driver(try Sample.large(500), start: .init(datastore: "Item"))
+    driver.press("5 j j")
+    try driver.play("keys /\ntype abc\nkeys Enter")
+    #expect(driver.status.contains("“abc” is not an integer"), "\(driver.screen)")
+    #expect(driver.browser.panes[IndexPane.self].selected?.rank == 2, "\(driver.screen)")
+    try driver.play("keys /\ntype 30\nkeys Enter")
+    #expect(driver.browser.panes[IndexPane.self].selected?.rank == 30, "\(driver.screen)")
+  }
 }

@@ -158,7 +158,12 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
   mutating func askAgain(in session: inout Session) { if problem != nil { reset() } }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    if slot == .keys {
+    if slot == .keys, case .text? = pending?.anchor {
+      // A text that the index cannot have as a key leaves the keys as they are.
+      pending = nil
+      if bounds == nil { commit = nil }
+      session.complain(error)
+    } else if slot == .keys {
       problem = error.description
       pending = nil
     } else if slot == .histogram {
