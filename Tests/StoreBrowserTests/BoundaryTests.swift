@@ -37,4 +37,15 @@ struct BoundaryTests {
     try driver.play("keys /\ntype 30\nkeys Enter")
     #expect(driver.browser.panes[IndexPane.self].selected?.rank == 30, "\(driver.screen)")
   }
+
+  @Test("a macro does not contain the key that replays it")
+  func replayInMacro() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    try driver.play(":record")
+    driver.press("j @")
+    #expect(driver.status.contains(":record stops"), "\(driver.screen)")
+    try driver.play(":record")
+    driver.press("g g @")
+    #expect(driver.browser.table.list.selection == 1, "\(driver.screen)")
+  }
 }

@@ -209,7 +209,10 @@ extension CommandTable {
       "replay", ["@"], "replay the recorded keys", "replay", .program, "Does again what was recorded.",
       unless: .replaying
     ) { browser, _ in
-      guard !browser.macro.isRecording else { return }
+      guard !browser.macro.isRecording else {
+        browser.macro.leaveCommandOut()
+        return browser.session.warn("keys are being recorded; :record stops that first")
+      }
       browser.typeAhead = browser.macro.events.map { .init(event: $0, isReplayed: true) } + browser.typeAhead
     },
     row(.repaint, ["^l"], "repaint", "repaint", .program, "Paints the whole screen again.") { browser, _ in

@@ -11,8 +11,11 @@ struct Macro: Sendable {
   /// Ends the recording. The keys of the command that ends it are removed, because replaying them would begin another recording.
   mutating func stop() {
     isRecording = false
-    events.removeSubrange(start...)
+    leaveCommandOut()
   }
+
+  /// Removes the keys of the command that is being run: a macro that replays itself never ends.
+  mutating func leaveCommandOut() { events.removeSubrange(min(start, events.count)...) }
 
   /// - Parameter begins: whether it is the first event of a command.
   mutating func record(_ event: TerminalEvent, begins: Bool) {
