@@ -232,4 +232,21 @@ struct RuntimeTests {
     #expect(!TestFile.exists(path))
     #expect(session.program.finish() == "1 staged change kept for Atlas.strata")
   }
+
+  @Test("a text from the editor that is not UTF-8 stays in its file, also after the program has ended")
+  func editorWithOtherEncoding() throws {
+    let session = Session(try Sample.store())
+    let actions = session.press("E")
+    guard case .edit(let path, _, _)? = actions.first(where: { if case .edit = $0 { true } else { false } }) else {
+      Issue.record("no editor was asked for")
+      return
+    }
+    try TestFile.write([0x5A, 0xFC, 0x72], to: path)
+    _ = session.program.respond(to: .editorEnded(.exited(status: 0)))
+    session.settle()
+    #expect(session.screen.contains("UTF-8"))
+    _ = session.program.finish()
+    #expect(TestFile.exists(path))
+    TestFile.remove(path)
+  }
 }

@@ -15,6 +15,8 @@ enum TestFile {
 
   static func write(_ text: String, to path: String) throws { try Data(text.utf8).write(to: URL(filePath: path)) }
 
+  static func write(_ bytes: [UInt8], to path: String) throws { try Data(bytes).write(to: URL(filePath: path)) }
+
   /// Flips a bit behind the last occurrence of a text.
   static func flip(after text: String, in path: String) throws {
     var data = try Data(contentsOf: URL(filePath: path))

@@ -101,14 +101,10 @@ package final class BrowserProgram: TerminalProgram {
   }
 
   private func editorOutcome(_ end: EditorEnd) -> EditorOutcome {
-    let file = editorFile
     switch end {
     case .exited(status: 0):
-      guard let text = file?.text else {
-        return EditorOutcome(
-          text: nil, problem: "the edited file cannot be read as UTF-8; it lies at \(file?.path ?? "?")")
-      }
-      file?.remove()
+      guard let text = editorFile?.text else { return kept("the edited file cannot be read as UTF-8") }
+      editorFile?.remove()
       editorFile = nil
       return EditorOutcome(text: text)
     case .exited(let status): return kept("the editor ended with status \(status)")
