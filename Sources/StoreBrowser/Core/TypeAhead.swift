@@ -29,7 +29,7 @@ extension Browser {
     case .paste where layout.isTooSmall, .mouse where layout.isTooSmall: break
     case .key(let chord) where chord == KeyChord(.escape) || chord == KeyChord(.character("c"), .control):
       typeAhead = []
-      session.keeping.waiting = nil
+      (session.keeping.waiting, record.waiting) = (nil, nil)
       act(on: event)
     case .key(let chord)
     where session.isCommitting && typeAhead.isEmpty && keymap.meaning(of: [chord], in: focus) == .command(.quit):
