@@ -6,6 +6,29 @@ import Testing
 
 @testable import StoreBrowser
 
+@Suite("Replies that come after the datastore was left")
+struct LateReplyTests {
+  /// A store with many records in Item, and some in Country.
+  private func large() throws -> EngineStore {
+    let store = try Sample.large(5_000)
+    try Sample.add(Sample.countries, to: store, Sample.plan("Country", "iso", []), "import countries")
+    return store
+  }
+
+  @Test("changes of another program mark no record of the datastore that is open by then")
+  func refreshed() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.isHolding = true
+    try Sample.change(store, "City", "2661552", ".population", to: 7)
+    driver.tell(.storeStirred)
+    driver.browser.openDatastore("Country", index: nil)
+    driver.release()
+    #expect(driver.browser.session.head == store.head.commit)
+    #expect(driver.browser.table.changed.isEmpty && !driver.shows("1 changed"), "\(driver.screen)")
+  }
+}
+
 @Suite("What was left before")
 struct LeftBeforeTests {
   @Test("Esc takes back a command that waits for its record")

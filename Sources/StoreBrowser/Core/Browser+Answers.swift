@@ -120,7 +120,8 @@ extension Browser {
     return true
   }
 
-  mutating func follow(_ answer: RefreshAnswer) {
+  /// - Parameter datastore: The datastore that the changed records are of.
+  mutating func follow(_ answer: RefreshAnswer, changedIn datastore: String?) {
     let generation = session.status.generation
     apply(answer.status)
     if session.lacksAnswers { askAgain() }
@@ -129,6 +130,7 @@ extension Browser {
     guard answer.head != session.head else { return }
     guard updateHead(to: answer.head, newCommits: answer.newCommits) else { return }
     guard let changed = answer.changed else { return session.say("many records changed") }
+    guard datastore == session.datastore else { return }
     for (identifier, kind) in changed { table.changed[identifier] = kind }
     table.unmark { changed[$0] == .delete }
     if let selected = table.selectedIdentifier(session), changed[selected] == .delete {

@@ -126,7 +126,7 @@ package struct Browser: Sendable {
     guard !session.isRunning(.commit) else { return }
     let request = RefreshRequest(
       known: session.head, details: session.outline?.commit, shown: session.datastore)
-    session.start(.refresh, request) { $0.follow($1) }
+    session.start(.refresh, request) { $0.follow($1, changedIn: request.shown) }
   }
 
   // MARK: Layout
