@@ -27,6 +27,18 @@ struct LateReplyTests {
     #expect(driver.browser.session.head == store.head.commit)
     #expect(driver.browser.table.changed.isEmpty && !driver.shows("1 changed"), "\(driver.screen)")
   }
+
+  @Test("a step through the commits marks no record of the datastore that is open by then")
+  func stepped() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.isHolding = true
+    driver.press(",")
+    driver.releaseFirst { $0.slot == .resolve }
+    driver.browser.openDatastore("Country", index: nil)
+    driver.release()
+    #expect(driver.title.contains("AS OF #3"), "\(driver.screen)")
+    #expect(driver.browser.table.changed.isEmpty && driver.browser.table.step == nil, "\(driver.screen)")
+  }
 }
 
 @Suite("What was left before")

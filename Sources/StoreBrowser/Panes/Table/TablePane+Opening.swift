@@ -184,7 +184,8 @@ extension TablePane {
     case let answer as FilterAnswer: filtered(answer, in: &session)
     case let answer as SortAnswer: sorted(answer, in: &session)
     case let answer as SearchAnswer: found(answer, in: &session)
-    case let reply as StepChangesReply where reply.request.to == session.shown:
+    case let reply as StepChangesReply
+    where reply.request.to == session.shown && reply.request.datastore == source?.datastore:
       changed = reply.changed
       step = reply
     case let reply as OrderRequest.Reply: applyOrder(reply, in: &session)
