@@ -39,6 +39,17 @@ struct LateReplyTests {
     #expect(driver.title.contains("AS OF #3"), "\(driver.screen)")
     #expect(driver.browser.table.changed.isEmpty && driver.browser.table.step == nil, "\(driver.screen)")
   }
+
+  @Test("records that are marked by a range get no mark in the datastore that is open by then")
+  func marked() throws {
+    let driver = Driver(try large(), start: .init(datastore: "Item"))
+    driver.press("v G")
+    driver.isHolding = true
+    driver.press("Space")
+    driver.browser.openDatastore("Country", index: nil)
+    driver.release()
+    #expect(driver.browser.table.marks.isEmpty, "\(driver.screen)")
+  }
 }
 
 @Suite("What was left before")
