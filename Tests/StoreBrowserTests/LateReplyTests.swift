@@ -50,6 +50,17 @@ struct LateReplyTests {
     driver.release()
     #expect(driver.browser.table.marks.isEmpty, "\(driver.screen)")
   }
+
+  @Test("a hit moves no cursor in the datastore that is open by then")
+  func found() throws {
+    let driver = Driver(try large(), start: .init(datastore: "Item"))
+    driver.isHolding = true
+    try driver.play("keys /\ntype Record 4000\nkeys Enter")
+    driver.browser.openDatastore("Country", index: nil)
+    driver.release()
+    #expect(driver.browser.table.source?.datastore == "Country")
+    #expect(driver.browser.table.list.selection == 0 && !driver.status.contains("SCAN"), "\(driver.screen)")
+  }
 }
 
 @Suite("What was left before")

@@ -71,6 +71,8 @@ extension TablePane {
 
   /// Goes to a hit, unless there is none, and says where it is.
   mutating func found(_ answer: SearchAnswer, in session: inout Session) {
+    // A position in other rows means nothing in these.
+    guard answer.request.source == source else { return }
     let isTyped = searchOrigin != nil
     guard let position = answer.position else {
       // While the user types, the prompt says so.
