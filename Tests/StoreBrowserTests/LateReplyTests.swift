@@ -81,4 +81,20 @@ struct LeftBeforeTests {
     driver.release()
     #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
   }
+
+  @Test("a named view with a mistake opens no text that came from the editor before")
+  func mistakeInView() throws {
+    let driver = Driver(
+      try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City", identifier: "2661552"))
+    driver.press("3")
+    driver.browser.record.select(try DocumentPath(parsing: ".name"))
+    driver.press("E")
+    driver.tell(.editorClosed(EditorOutcome(text: "Bärn\n")))
+    #expect(driver.browser.session.staged.count == 1, "\(driver.screen)")
+    let editors = { driver.outward.count { if case .edit = $0 { true } else { false } } }
+    #expect(editors() == 1)
+    driver.browser.show(NamedView(name: "big", datastore: "City", filter: "citizens > 5"))
+    driver.tell(.tick(nil))
+    #expect(editors() == 1 && driver.status.contains("citizens"), "\(driver.screen)")
+  }
 }

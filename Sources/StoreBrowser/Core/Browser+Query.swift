@@ -188,6 +188,8 @@ extension Browser {
   }
 
   mutating func show(_ view: NamedView) {
+    // A mistake in it is not one of the text that came from the editor last.
+    external = nil
     do throws(ViewQuery.Mistake) { try show(ViewQuery(parsing: view.query ?? "where \(view.filter)")) } catch {
       session.warn("\(view.name): \(error.reason)")
     }
