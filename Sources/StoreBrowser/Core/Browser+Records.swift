@@ -150,7 +150,8 @@ extension Browser {
       if let staged = answer.staged, answer.request.stagedRevision == session.stagedRevision {
         replaceStagedChanges(with: staged)
       } else {
-        stageDelete(answer.records, in: key)
+        stage(.deleting(answer.records, of: answer.request.which, in: key, over: session.staged))
+        table.clearMarks()
       }
     case .duplicate:
       if let datastore = session.outline?.datastore(key) { stageCopies(answer.records, of: key, in: datastore) }
@@ -184,14 +185,6 @@ extension Browser {
     openEditor(
       .records(edits), text: lines.joined(separator: "\n"),
       header: ["\(NumberFormat.counted(edits.count, "record")) of \(key), one a line; an empty file cancels"])
-  }
-
-  private mutating func stageDelete(_ records: [Record], in key: String) {
-    stage(.deleting(records, in: key, over: session.staged))
-    table.clearMarks()
-    if records.isEmpty, let place = table.selectedPlace(session), session.staged.edits[place]?.kind == .insert {
-      stage(.leavingOut(place, of: session.staged))
-    }
   }
 
   /// Stages one field as it was, over what is staged for the record. A field that the record did not have is removed.
@@ -271,18 +264,29 @@ extension Browser {
 extension StagedStep {
   /// The step that deletes records.
   ///
-  /// - Parameter staged: If a new record is staged at the place of one of them, that one is left out of it, and nothing is deleted there.
-  static func deleting(_ records: [Record], in key: String, over staged: StagedChanges) -> StagedStep {
-    let edits = records.map { record in
+  /// - Parameters:
+  ///   - chosen: The chosen records, of which the new ones are not stored.
+  ///   - staged: If a new record is staged at the place of one of them, that one is left out of it, and nothing is deleted there.
+  static func deleting(
+    _ records: [Record], of chosen: GatherRequest.Which, in key: String, over staged: StagedChanges
+  ) -> StagedStep {
+    var edits = records.map { record in
       let mine = staged[key, record.identifier]
       let old = mine?.kind == .insert ? mine?.new : record.stored
       return RecordEdit(datastore: key, identifier: record.identifier, old: old, new: nil)
     }
-    guard let first = records.first, records.count == 1 else {
-      return StagedStep(title: "delete \(NumberFormat.count(records.count)) records", edits: edits)
+    if case .identifiers(let identifiers) = chosen {
+      let stored = Set(records.map(\.identifier))
+      for identifier in identifiers where !stored.contains(identifier) {
+        guard let new = staged[key, identifier], new.kind == .insert else { continue }
+        edits.append(RecordEdit(datastore: key, identifier: new.identifier, old: new.new, new: nil))
+      }
     }
-    if edits[0].old != first.stored { return .leavingOut(edits[0].place, of: staged) }
-    return StagedStep(title: "delete \(first.identifier)", edits: edits)
+    guard edits.count == 1 else {
+      return StagedStep(title: "delete \(NumberFormat.count(edits.count)) records", edits: edits)
+    }
+    if edits[0].old != records.first?.stored { return .leavingOut(edits[0].place, of: staged) }
+    return StagedStep(title: "delete \(edits[0].identifier)", edits: edits)
   }
 }
 

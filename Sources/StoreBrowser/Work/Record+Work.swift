@@ -90,7 +90,7 @@ package struct GatherRequest: Question {
         identifiers, in: source.datastore, at: commit, evenDamaged: purpose == .delete)
     }
     if purpose == .delete, var staged = staged {
-      staged.add(.deleting(answer.records, in: source.datastore, over: staged))
+      staged.add(.deleting(answer.records, of: which, in: source.datastore, over: staged))
       try context.goOn()
       answer.staged = staged
     }

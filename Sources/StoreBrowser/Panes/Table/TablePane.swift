@@ -307,7 +307,11 @@ struct TablePane: ListPane, PermanentPane, Equatable {
 
   /// The records that a command applies to: the marked records, the range, or the row under the cursor.
   func chosen(_ session: Session) -> GatherRequest.Which? {
-    marked ?? selectedIdentifier(session).map { .identifiers([$0]) }
+    if marks.isEmpty, let range, range.lowerBound >= storedCount {
+      let new = insertions(session)
+      return .identifiers(range.map { $0 - storedCount }.filter(new.indices.contains).map { new[$0].identifier })
+    }
+    return marked ?? selectedIdentifier(session).map { .identifiers([$0]) }
   }
 
   /// The marked records, or all shown ones.

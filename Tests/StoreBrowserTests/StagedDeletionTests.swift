@@ -1,0 +1,47 @@
+import StrataDocuments
+import StrataEngine
+import StrataModel
+import StrataTerminal
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("Deleting records of which some are new")
+struct StagedDeletionTests {
+  /// A browser with two staged copies of Bern, 5000 and 5001, and the cursor on the first.
+  private func copies() throws -> Driver {
+    let driver = Driver(
+      try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City", identifier: "2661552"))
+    for (old, new) in [("2661552", "5000"), ("5000", "5001")] {
+      driver.press("D")
+      let text = try #require(driver.editorRequest?.text)
+      driver.tell(.editorClosed(EditorOutcome(text: text.replacing(old, with: new))))
+    }
+    driver.press("k")
+    #expect(driver.selectedIdentifier == "5000", "\(driver.screen)")
+    return driver
+  }
+
+  @Test("a marked new record is taken out, and not the one that the cursor is on by then")
+  func marked() throws {
+    let driver = try copies()
+    driver.press("Space d d")
+    #expect(driver.browser.session.staged.order.map(\.identifier.description) == ["5001"], "\(driver.screen)")
+  }
+
+  @Test("stored and new records that are marked are deleted in one step")
+  func mixed() throws {
+    let driver = try copies()
+    driver.press("Space g g Space d d")
+    #expect(driver.browser.session.staged.totals.deleted == 1 && driver.browser.session.staged.totals.inserted == 1)
+    driver.press("u")
+    #expect(driver.browser.session.staged.totals.deleted == 0 && driver.browser.session.staged.totals.inserted == 2)
+  }
+
+  @Test("a range of new records is taken out as a whole")
+  func range() throws {
+    let driver = try copies()
+    driver.press("v j d d")
+    #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
+  }
+}
