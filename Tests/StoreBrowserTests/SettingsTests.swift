@@ -50,6 +50,13 @@ struct SettingsTests {
     #expect(!file.settings.follows)
   }
 
+  @Test("a config file that is there and cannot be read is reported; one that is not there says nothing")
+  func unreadable() {
+    let problem = SettingsProblem(file: "/", line: 1, reason: "the file cannot be read")
+    #expect(SettingsFile(path: "/").problems == [problem])
+    #expect(SettingsFile(path: "/there/is/none").problems.isEmpty)
+  }
+
   @Test("what --print-config prints is read back as the same settings")
   func printing() {
     let file = SettingsFile(

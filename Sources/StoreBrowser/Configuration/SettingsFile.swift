@@ -1,6 +1,7 @@
 import StrataDocuments
 import StrataFoundation
 import StrataModel
+import StrataSystem
 import StrataTerminal
 
 /// The config file: lines of `NAME = VALUE`, with `#` before comments.
@@ -22,8 +23,12 @@ package struct SettingsFile: Sendable {
   /// Reads a file; one that is not there says nothing.
   package init(path: String) {
     self.path = path
-    guard let data = try? Data(contentsOf: URL(filePath: path)) else { return }
-    isPresent = true
+    isPresent = access(path, F_OK) == 0
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+      // Otherwise a store that it protects would be opened for writing without a word.
+      if isPresent { problems = [SettingsProblem(file: path, line: 1, reason: "the file cannot be read")] }
+      return
+    }
     guard let text = String(validating: data, as: UTF8.self) else {
       problems = [SettingsProblem(file: path, line: 1, reason: "the file is not UTF-8")]
       return
