@@ -70,6 +70,20 @@ struct InputTests {
     #expect(parser.flush() == [.key(KeyChord(.escape)), .key(KeyChord(writing: "["))])
   }
 
+  @Test(
+    "keys after Esc that begin a reply of the terminal are keys once nothing follows, and swallow no control key or arrow",
+    arguments: ["]", "P", "_", "^", "X"])
+  func repliesTyped(introducer: String) {
+    var parser = EscapeParser()
+    #expect(parser.feed("\u{1B}\(introducer)".utf8).isEmpty && parser.awaitsMore)
+    #expect(parser.flush() == [.key(KeyChord(.escape)), .key(KeyChord(writing: Character(introducer)))])
+    #expect(parser.feed("j".utf8) == [.key(KeyChord(writing: "j"))])
+    let events: [TerminalEvent] = [.key(KeyChord(.character("c"), .control)), .key(KeyChord(writing: "k"))]
+    #expect(parser.feed("\u{1B}\(introducer)jj\u{3}k".utf8) == events)
+    #expect(parser.feed("\u{1B}\(introducer)jj\u{1B}[A".utf8) == [.key(KeyChord(.up))])
+    #expect(parser.feed("\u{1B}\(introducer)jj\u{1B}\\k".utf8) == [.key(KeyChord(writing: "k"))])
+  }
+
   @Test("a paste is one event, whatever is in it and wherever it is cut")
   func paste() {
     let text = String(repeating: "line one\n\u{1B}[A q\u{3} 日\n", count: 5_000)

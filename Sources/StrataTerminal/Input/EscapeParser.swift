@@ -16,6 +16,8 @@ package struct EscapeParser: Sendable {
     case control([UInt8])
     case shiftedThree
     case linuxFunction
+    /// The byte after ESC that begins a reply, or a key by itself.
+    case introducer(UInt8)
     /// Of a reply: its bytes, up to a limit, if it is an operating system command.
     case string(sawEscape: Bool, [UInt8]?)
     case text(needed: Int, [UInt8])
@@ -30,7 +32,7 @@ package struct EscapeParser: Sendable {
   /// Whether the bytes so far may be a key by themselves or the beginning of a sequence.
   package var awaitsMore: Bool {
     switch state {
-    case .escape, .control, .shiftedThree, .linuxFunction: true
+    case .escape, .control, .shiftedThree, .linuxFunction, .introducer: true
     case .ground, .string, .text, .paste: false
     }
   }
@@ -50,6 +52,7 @@ package struct EscapeParser: Sendable {
     case .control(let bytes): return keys(after: "[", bytes)
     case .shiftedThree: return keys(after: "O", [])
     case .linuxFunction: return keys(after: "[", [0x5B])
+    case .introducer(let byte): return keys(after: letter(byte), [])
     case .ground, .string, .text, .paste: return []
     }
   }
@@ -70,6 +73,7 @@ package struct EscapeParser: Sendable {
     case .linuxFunction:
       state = .ground
       if (0x41...0x45).contains(byte) { events.append(.key(KeyChord(.function(Int(byte) - 0x40)))) }
+    case .introducer(let first): readString(byte, false, first == 0x5D ? [] : nil, &events)
     case .string(let sawEscape, let bytes): readString(byte, sawEscape, bytes, &events)
     case .text(let needed, let bytes): readText(byte, needed, bytes, &events)
     case .paste: readPaste(byte, &events)
@@ -99,7 +103,7 @@ package struct EscapeParser: Sendable {
     switch byte {
     case 0x5B: state = .control([])
     case 0x4F: state = .shiftedThree
-    case 0x5D, 0x50, 0x5F, 0x5E, 0x58: state = .string(sawEscape: false, byte == 0x5D ? [] : nil)
+    case 0x5D, 0x50, 0x5F, 0x5E, 0x58: state = .introducer(byte)
     case 0x1B: events.append(.key(KeyChord(.escape)))
     default:
       events.append(.key(KeyChord(.escape)))
@@ -126,7 +130,8 @@ package struct EscapeParser: Sendable {
     }
   }
 
-  /// Replies of the terminal (`OSC … ST`, `DCS … ST`): all but the colour of the background are dropped.
+  /// Replies of the terminal (`OSC … ST`, `DCS … ST`): all but the colour of the background are dropped. A control character or another
+  /// sequence ends a reply, so that keys typed after Esc that look like the beginning of one do not swallow all that follow.
   private mutating func readString(_ byte: UInt8, _ sawEscape: Bool, _ bytes: [UInt8]?, _ events: inout [TerminalEvent])
   {
     switch byte {
@@ -135,6 +140,10 @@ package struct EscapeParser: Sendable {
       state = .ground
       events += bytes.flatMap(KeySequences.background).map { [$0] } ?? []
     case 0x1B: state = .string(sawEscape: true, bytes)
+    case _ where sawEscape: readAfterEscape(byte, &events)
+    case 0x00..<0x20:
+      state = .ground
+      readPlain(byte, &events)
     default:
       state = .string(sawEscape: false, bytes.map { $0.count < Self.sequenceLimit ? $0 + [byte] : $0 })
     }
