@@ -45,3 +45,37 @@ struct StagedDeletionTests {
     #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
   }
 }
+
+@Suite("A range of rows while another program commits")
+struct RangeTests {
+  /// A browser with a range of two rows: 1850147 and 1853909.
+  private func range(_ store: EngineStore, _ keys: String = "") -> Driver {
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "1850147"))
+    driver.press("\(keys) v j")
+    return driver
+  }
+
+  @Test(
+    "the range stays on its records, also among the rows of a filter",
+    arguments: ["", "f p o p u l a t i o n > 1 Enter"])
+  func records(keys: String) throws {
+    let store = try Sample.store()
+    let driver = range(store, keys)
+    #expect(driver.shows("range of 2"), "\(driver.screen)")
+    try Sample.delete(store, "City", "611717")
+    driver.tell(.storeStirred)
+    #expect(driver.shows("range of 2"), "\(driver.screen)")
+    driver.press("d d")
+    let staged = driver.browser.session.staged.order.map(\.identifier.description)
+    #expect(staged == ["1850147", "1853909"], "\(driver.screen)")
+  }
+
+  @Test("the range ends if its first record is deleted")
+  func gone() throws {
+    let store = try Sample.store()
+    let driver = range(store)
+    try Sample.delete(store, "City", "1850147")
+    driver.tell(.storeStirred)
+    #expect(driver.browser.table.rangeStart == nil && driver.status.contains("the range has ended"), "\(driver.screen)")
+  }
+}

@@ -8,6 +8,8 @@ package struct TableRequest: Question, Hashable {
   package var anchor: Anchor
   package var screen: Int
   package var naming = Naming()
+  /// The entry at which the range of rows begins.
+  var rangeStart: IndexEntry?
 
   package enum Anchor: Sendable, Hashable {
     case position(Int)
@@ -33,7 +35,12 @@ package struct TableRequest: Question, Hashable {
       RowsRequest(
         source: source, commit: commit, first: first, ranks: ranks, naming: naming),
       in: datastore, index: index)
-    return TableAnswer(request: self, bounds: bounds, position: selected, anchorIsGone: isGone, rows: rows)
+    var answer = TableAnswer(request: self, bounds: bounds, position: selected, anchorIsGone: isGone, rows: rows)
+    if let rangeStart {
+      answer.rangeStart = try index.rank(of: rangeStart.identifier, value: rangeStart.value)
+      if answer.rangeStart == nil { answer.rangeStart = try index.rank(of: rangeStart.identifier, value: nil) }
+    }
+    return answer
   }
 }
 
@@ -45,6 +52,8 @@ package struct TableAnswer: Sendable {
   /// Whether the selected entry no longer exists.
   package var anchorIsGone: Bool
   package var rows: RowsAnswer
+  /// The rank of the entry at which the range of rows begins; nil if it is gone.
+  var rangeStart: Int?
 }
 
 /// Rows of a window.

@@ -78,7 +78,8 @@ extension TablePane {
     if opened?.source != base || opened?.commit != commit || opened?.naming != naming {
       guard pending?.source != base || pending?.commit != commit || pending?.naming != naming else { return }
       let request = TableRequest(
-        source: base, commit: commit, anchor: anchor ?? keepingAnchor(), screen: screen, naming: naming)
+        source: base, commit: commit, anchor: anchor ?? keepingAnchor(), screen: screen, naming: naming,
+        rangeStart: rangeStart == nil ? nil : rangeEntry)
       pending = request
       session.start(.table, request)
       return
@@ -200,6 +201,8 @@ extension TablePane {
     guard answer.request == pending else { return }
     pending = nil
     guard !beginRenewal(answer, in: &session) else { return }
+    let behind = opened?.commit == answer.request.commit ? nil : rangeStart.map { $0 - storedCount }
+    let hasRows = source?.needsScan != true || renewal != nil
     opened = answer.request
     bounds = answer.bounds
     rows = [:]
@@ -231,6 +234,14 @@ extension TablePane {
     wanted?.selection = list.selection
     self.wanted = source?.needsScan == true ? wanted : nil
     endRenewal(in: &session)
+    if let behind { moveRange(to: hasRows ? answer.rangeStart : nil, behind: behind, in: &session) }
+  }
+
+  /// Puts the beginning of the range on its record at another commit. If the record is gone, the range ends.
+  private mutating func moveRange(to rank: Int?, behind: Int, in session: inout Session) {
+    guard behind < 0 else { return rangeStart = storedCount + behind }
+    rangeStart = rank.flatMap { shownRanks.position(of: $0) ?? ranks?.firstIndex(of: $0) }
+    if rangeStart == nil { session.add("the range has ended: its first record is not here any more") }
   }
 
   private mutating func add(_ answer: RowsAnswer, in session: Session) {

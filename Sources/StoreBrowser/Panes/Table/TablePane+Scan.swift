@@ -190,7 +190,9 @@ extension TablePane {
     let staged = wanted?.staged ?? (wanted == nil && storedCount > 0 && behind >= 0 ? behind : nil)
     let rank = selectedRank
     let wanted = wanted
+    let start = rangeStart.flatMap { self.rank(at: $0) }
     self.ranks = ranks
+    if let start { rangeStart = ranks.firstIndex(of: start) }
     if let staged, isWhole || wanted == nil {
       (list.selection, self.wanted) = (ranks.count + staged, nil)
     } else if staged == nil, let rank, let position = ranks.firstIndex(of: rank) {

@@ -81,6 +81,8 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   var marks: [StoredKey] = []
   private var markSet: Set<StoredKey> = []
   var rangeStart: Int?
+  /// The entry there, so that the range stays on its records at another commit.
+  var rangeEntry: IndexEntry?
   /// The records that other programs' commits changed, or that differ from the previously shown commit, until the next key.
   var changed: [StoredKey: ChangeKind] = [:] { didSet { if changed.isEmpty { step = nil } } }
   /// The step from another commit to this one that `changed` describes, with the cells as they were before.
