@@ -51,6 +51,17 @@ struct LateReplyTests {
     #expect(driver.browser.table.marks.isEmpty, "\(driver.screen)")
   }
 
+  @Test("the search for repeating values ends no build that has begun meanwhile")
+  func built() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.isHolding = true
+    try driver.play(":add-index byName=name:one-to-one\n:rebuild-index population")
+    let build = try #require(driver.held.first { $0.0.slot == .warmUp }?.0, "\(driver.screen)")
+    driver.releaseFirst { $0.slot == RepeatsRequest.slot }
+    #expect(driver.held.contains { $0.0 == build }, "\(driver.screen)")
+    #expect(driver.status.contains("not now"), "\(driver.screen)")
+  }
+
   @Test("a hit moves no cursor in the datastore that is open by then")
   func found() throws {
     let driver = Driver(try large(), start: .init(datastore: "Item"))

@@ -101,6 +101,8 @@ extension Browser {
 
   /// Builds, rebuilds or drops an index while the user watches.
   mutating func build(_ change: IndexChange, of datastore: String) {
+    // Another build may have begun while values were looked at.
+    if let reason = session.runningRefusal(.warmUp) { return session.warn("\(change.title): not now: \(reason)") }
     open(.migration)
     with(MigrationPane.self) { $0.start(change, of: datastore, in: &$1) }
   }
