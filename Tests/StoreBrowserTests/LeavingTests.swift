@@ -78,6 +78,20 @@ struct LeavingTests {
     #expect(try TestFile.text(path) == "name,a.qty\nbolt,5\n")
   }
 
+  @Test("after the last of all row numbers, the same one is proposed")
+  func lastRow() throws {
+    let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(path) }
+    try TestFile.write("name,qty\nbolt,5\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("i")
+    driver.tell(.editorClosed(EditorOutcome(text: #"{"name":"nut","qty":7,"row":9223372036854775807}"#)))
+    #expect(driver.browser.session.staged.count == 1, "\(driver.screen)")
+    driver.press("i")
+    #expect(driver.editorRequest?.text.contains("\"row\": 9223372036854775807") == true, "\(driver.screen)")
+  }
+
   @Test("a new row of an opened file, and copies of rows, are proposed under the next row numbers")
   func nextRow() throws {
     let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"

@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataEngine
 import StrataModel
 
 /// Whole records, one or many: new ones, copies, deletes, restores, bulk changes. Every command ends in a staged step.
@@ -56,7 +57,7 @@ extension Browser {
       open(
         &browser,
         documents.map { document in
-          number += 1
+          number = number.addingClamped(1)
           return (try? document.setting(path, to: .number(NumberText(number)))) ?? document
         })
     }
@@ -140,8 +141,8 @@ extension Browser {
     }
     switch answer.request.purpose {
     case .mark:
-      for record in answer.records where !table.isMarked(record.identifier) { table.toggleMark(record.identifier) }
       guard key == table.source?.datastore else { return }
+      for record in answer.records where !table.isMarked(record.identifier) { table.toggleMark(record.identifier) }
     case .copy:
       let text = answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n")
       session.copy(text, what: answer.records.count == 1 ? "record" : "\(answer.records.count) records")
