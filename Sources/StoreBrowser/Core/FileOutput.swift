@@ -71,9 +71,9 @@ package final class FileOutput: Sendable {
   /// - Returns: the path of the copy of the old file, if it was written in place.
   func finish() throws(ModelError) -> String? {
     if isInPlace { return try finishInPlace() }
-    guard fsync(descriptor) == 0, close(descriptor) == 0, rename(temporary, path) == 0 else {
-      throw Self.failure("cannot be finished", path)
-    }
+    // If this fails the descriptor stays open: it is closed when the output is discarded, and another file may have its number after that.
+    guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw Self.failure("cannot be finished", path) }
+    _ = close(descriptor)
     let folder = open(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
     if folder >= 0 {
       // Some file systems cannot sync folders.
