@@ -52,6 +52,22 @@ struct ImportTests {
     }
   }
 
+  @Test("a file that is replaced while its import is chosen, and has fewer fields then, keeps no choices of the others")
+  func replaced() throws {
+    try withFile("id,name,height\n1,Dom,4545\n2,Rigi,1798\n") { file in
+      let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play(":import \(file)")
+      driver.press("g g j j j j Space l")
+      #expect(driver.shows("[x] index"), "\(driver.screen)")
+      try TestFile.write("id,name\n1,Dom\n2,Rigi\n", to: file)
+      driver.press("g g Enter ^u")
+      driver.type("Mountain")
+      driver.press("Enter")
+      let plan = try #require((driver.browser.overlays.last as? ImportOverlay)?.plan)
+      #expect(plan.indexes.isEmpty && plan.types.isEmpty && plan.datastore == "Mountain")
+    }
+  }
+
   @Test(
     "the foot offers Space and l in the lines in which they choose something",
     arguments: ["csv", "jsonl", "unreadable"])

@@ -106,6 +106,8 @@ struct ImportOverlay: ListPane {
     }
     if survey.fields.isEmpty { problem = "no documents were found in \(file)" }
     if survey.identifier == nil, self.survey == nil, !survey.fields.isEmpty { list.selection = 1 }
+    // The file may have been replaced since; the choices are of the fields that it had.
+    if self.survey?.fields.map(\.path) != survey.fields.map(\.path) { (indexed, types) = ([], [:]) }
     self.survey = survey
     identifier = survey.fields.firstIndex { $0.path == survey.identifier } ?? 0
   }
