@@ -14,6 +14,21 @@ import Testing
 struct KeptTests {
   private func newFolder() -> String { "/tmp/strata-kept-\(UInt64.random(in: 0 ... .max))" }
 
+  @Test("commits of an opened file that cannot be read are set aside and said")
+  func damagedCommits() throws {
+    let folder = newFolder()
+    TestFile.makeFolder(folder)
+    defer { TestFile.remove(folder) }
+    try TestFile.write("name,qty\nbolt,5\n", to: folder + "/in.csv")
+    let (store, file) = try DocumentFile.open(folder + "/in.csv")
+    let commits = "\(folder)/state/commits-\(String(file.digest, radix: 16))"
+    TestFile.makeFolder(commits)
+    try TestFile.write("{\"steps\":1}\ndamaged\n", to: commits + "/staged-1")
+    let greeting = try BrowserFiles.files(in: folder + "/state", of: file, in: store).greeting
+    #expect(greeting?.contains("staged-1.unreadable-1") == true, "\(greeting ?? "")")
+    #expect(TestFile.exists(commits + "/staged-1.unreadable-1"))
+  }
+
   @Test("a file that could not be renamed at its end closes no file that was opened after it")
   func unfinished() throws {
     let path = newFolder()

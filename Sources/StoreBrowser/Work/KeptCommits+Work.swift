@@ -38,17 +38,19 @@ extension BrowserFiles {
     guard let commits = try? StagedFile(folder: "\(folder)/commits-\(contents)") else { return (files, others) }
     files.commits = commits
     let steps: [StagedStep]
+    var problem: String?
     do {
       steps = try commits.load(store.head.datastores.map(\.descriptor))?.steps ?? []
     } catch {
       // An unreadable file is kept aside, so that the next commit does not replace it.
-      _ = try commits.setAside()
+      let aside = try commits.setAside()
+      problem = "the commits of the last time cannot be read; their file lies at \(aside)"
       steps = []
     }
     for step in steps {
       _ = try store.commit(ChangeSet(changes: step.edits), named: step.title, options: EditOptions())
     }
-    if steps.isEmpty { return (files, others) }
+    if steps.isEmpty { return (files, problem ?? others) }
     let count = NumberFormat.counted(steps.count, "commit")
     return (files, "\(count) of the last time made again; q asks what becomes of them")
   }
