@@ -14,6 +14,21 @@ import Testing
 struct KeptTests {
   private func newFolder() -> String { "/tmp/strata-kept-\(UInt64.random(in: 0 ... .max))" }
 
+  @Test("a key that comes before bookmarks were read waits for them, so that it does not replace them")
+  func keysAheadOfRemembered() throws {
+    let (store, folder) = (try Sample.store(), newFolder())
+    defer { TestFile.remove(folder) }
+    let files = BrowserFiles(folder: folder)
+    Driver(store, start: .init(datastore: "City"), files: files).press("m a")
+    let driver = Driver(store, start: .init(datastore: "City"), files: files, isHolding: true)
+    let isReading: (WorkID) -> Bool = { ["settings", "remembered"].contains($0.slot.name) }
+    driver.releaseAll { !isReading($0) }
+    driver.press("j m b")
+    driver.release()
+    #expect(driver.browser.session.remembered.bookmarks.keys.sorted() == ["a", "b"])
+    #expect(files.loadRemembered().bookmarks.keys.sorted() == ["a", "b"])
+  }
+
   @Test("commits of an opened file that cannot be read are set aside and said")
   func damagedCommits() throws {
     let folder = newFolder()

@@ -32,7 +32,8 @@ extension Session {
 
   /// The unfinished work that saves what the user did.
   fileprivate var unkept: RunningWork? {
-    running.values.filter { $0.id.slot.isKept && (keeping.isRead || $0.id.slot != .staging) }
+    running.values
+      .filter { $0.id.slot.isKept && $0.id.slot != .remembered && (keeping.isRead || $0.id.slot != .staging) }
       .max { $0.id.serial < $1.id.serial }
   }
 
@@ -56,6 +57,14 @@ extension Browser {
     session.start(.staging, LoadStagedRequest(descriptors: outline.datastores.map(\.descriptor))) {
       $0.haveRead($1.staged, problem: $1.problem)
     }
+  }
+
+  mutating func haveRead(_ kept: Remembered) {
+    let builds = session.remembered.builds
+    session.remembered = kept
+    // A build may have ended meanwhile.
+    if let builds { session.remember { $0.builds = ($0.builds ?? []) + builds } }
+    viewChanges = ViewChanges()
   }
 
   private mutating func haveRead(_ kept: StagedChanges, problem: String?) {

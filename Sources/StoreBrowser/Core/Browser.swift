@@ -69,10 +69,7 @@ package struct Browser: Sendable {
   package mutating func start(size: Size) -> [Effect] {
     session.size = size
     session.readOutline()
-    session.start(.settings, LoadRememberedRequest()) { browser, remembered in
-      browser.session.remembered = remembered
-      browser.viewChanges = ViewChanges()
-    }
+    session.start(.remembered, LoadRememberedRequest()) { $0.haveRead($1) }
     if let problem = session.configuration.problems.first { session.warn(problem.description) }
     if session.configuration.problems.isEmpty, let hidden = keymap.hidden.first {
       let more = keymap.hidden.count - 1

@@ -115,6 +115,8 @@ package struct WorkSlot: Hashable, Sendable {
   package static let review = WorkSlot(name: "review", isLong: true)
   package static let commit = WorkSlot(name: "commit", isLong: true, isKept: true)
   static let settings = WorkSlot(name: "settings", isKept: true)
+  /// Reads what `settings` saves.
+  static let remembered = WorkSlot(name: "remembered", isKept: true)
   static let refresh = WorkSlot(name: "refresh")
   static let rows = WorkSlot(name: "rows")
   /// Rows outside the screen, for the next keys.

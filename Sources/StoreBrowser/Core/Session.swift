@@ -133,6 +133,8 @@ struct Session: Sendable {
   /// Changes what is remembered beyond this run, and saves it.
   mutating func remember(_ change: (inout Remembered) -> Void) {
     change(&remembered)
+    // A save would replace what has not been read yet.
+    guard !isRunning(.remembered) else { return }
     start(.settings, Inquiry { [remembered] context throws(ModelError) in try context.files.save(remembered) })
   }
 

@@ -10,8 +10,8 @@ struct TypedAhead: Sendable {
 extension Browser {
   /// Work whose reply the next key depends on: the key must act on the screen that was shown when it was pressed.
   private static let awaited: Set<WorkSlot> = [
-    .outline, .table, .resolve, .review, .commit, .gather, .editedDocuments, .identify, .range, .mergePlan,
-    .mergeCheck, .mergeCommit,
+    .remembered, .outline, .table, .resolve, .review, .commit, .gather, .editedDocuments, .identify, .range,
+    .mergePlan, .mergeCheck, .mergeCommit,
   ]
 
   /// Work beside the screens, for which not even a macro waits.

@@ -165,8 +165,8 @@ package final class BrowserRuntime: Sendable {
     let queue =
       id.slot == .staging
       ? staging : id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot.isSlow ? long : quick
-    queue.async(group: id.slot.isKept && !(work is LoadStagedRequest || work is LoadRememberedRequest) ? kept : others)
-    { [self] in
+    queue.async(group: id.slot.isKept && id.slot != .remembered && !(work is LoadStagedRequest) ? kept : others) {
+      [self] in
       ReadPatience.$isNone.withValue(true) { answer(work, id, cancellation) }
     }
   }
