@@ -26,7 +26,21 @@ struct KeptTests {
     driver.press("j m b")
     driver.release()
     #expect(driver.browser.session.remembered.bookmarks.keys.sorted() == ["a", "b"])
-    #expect(files.loadRemembered().bookmarks.keys.sorted() == ["a", "b"])
+    #expect(files.loadRemembered().remembered.bookmarks.keys.sorted() == ["a", "b"])
+  }
+
+  @Test("bookmarks that cannot be read are set aside and said, and no save replaces them", arguments: ["{", "[1]"])
+  func damagedRemembered(text: String) throws {
+    let (store, folder) = (try Sample.store(), newFolder())
+    defer { TestFile.remove(folder) }
+    TestFile.makeFolder(folder)
+    try TestFile.write(text, to: folder + "/remembered.json")
+    let driver = Driver(
+      store, size: Size(columns: 160, rows: 30), start: .init(datastore: "City"), files: BrowserFiles(folder: folder))
+    #expect(driver.status.contains("bookmarks cannot be read"), "\(driver.screen)")
+    driver.press("m a")
+    #expect(try TestFile.text(folder + "/remembered.json.unreadable-1") == text)
+    #expect(BrowserFiles(folder: folder).loadRemembered().remembered.bookmarks.keys.sorted() == ["a"])
   }
 
   @Test("commits of an opened file that cannot be read are set aside and said")

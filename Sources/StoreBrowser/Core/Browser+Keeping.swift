@@ -59,12 +59,13 @@ extension Browser {
     }
   }
 
-  mutating func haveRead(_ kept: Remembered) {
+  mutating func haveRead(_ kept: KeptRemembered) {
     let builds = session.remembered.builds
-    session.remembered = kept
+    session.remembered = kept.remembered
     // A build may have ended meanwhile.
     if let builds { session.remember { $0.builds = ($0.builds ?? []) + builds } }
     viewChanges = ViewChanges()
+    if let problem = kept.problem { session.warn(problem) }
   }
 
   private mutating func haveRead(_ kept: StagedChanges, problem: String?) {

@@ -123,12 +123,13 @@ package struct BrowserFiles: Sendable {
     } catch { throw .storage("columns, bookmarks and drafts cannot be kept in \(folder)", kind: .failed) }
   }
 
-  func loadRemembered() -> Remembered {
-    var remembered = Self.remembered(in: folder) ?? Remembered()
-    let own = Self.remembered(in: place) ?? (hasFormer ? remembered : Remembered())
-    (remembered.bookmarks, remembered.drafts) = (own.bookmarks, own.drafts)
-    (remembered.merge, remembered.builds) = (own.merge, own.builds)
-    return remembered
+  func loadRemembered() -> KeptRemembered {
+    var kept = KeptRemembered()
+    kept.remembered = Self.remembered(in: folder, &kept.problem) ?? Remembered()
+    let own = Self.remembered(in: place, &kept.problem) ?? (hasFormer ? kept.remembered : Remembered())
+    (kept.remembered.bookmarks, kept.remembered.drafts) = (own.bookmarks, own.drafts)
+    (kept.remembered.merge, kept.remembered.builds) = (own.merge, own.builds)
+    return kept
   }
 
   /// Keeps drafts and bookmarks for the contents that an opened file was given, whose rows have their numbers still.
@@ -145,9 +146,19 @@ package struct BrowserFiles: Sendable {
 
   private static func file(in folder: String) -> String { folder + "/remembered.json" }
 
-  private static func remembered(in folder: String?) -> Remembered? {
-    let data = folder.flatMap { try? Data(contentsOf: URL(filePath: file(in: $0))) }
-    return data.flatMap { try? JSONDecoder().decode(Remembered.self, from: $0) }
+  /// Reads one file. An unreadable one is moved aside, so that the next save does not replace it.
+  private static func remembered(in folder: String?, _ problem: inout String?) -> Remembered? {
+    guard let file = folder.map(file(in:)), access(file, F_OK) == 0 else { return nil }
+    do {
+      return try JSONDecoder().decode(Remembered.self, from: Data(contentsOf: URL(filePath: file)))
+    } catch {
+      var number = 1
+      while access("\(file).unreadable-\(number)", F_OK) == 0 { number += 1 }
+      let aside = "\(file).unreadable-\(number)"
+      let lies = rename(file, aside) == 0 ? aside : file
+      problem = "columns, views and bookmarks cannot be read; the file lies at \(lies)"
+      return nil
+    }
   }
 
   // MARK: Output

@@ -25,7 +25,13 @@ struct KeptStaged: Sendable {
 
 /// Columns, views and bookmarks that were kept.
 struct LoadRememberedRequest: Question {
-  func reply(in context: WorkContext) throws(ModelError) -> Remembered {
+  func reply(in context: WorkContext) throws(ModelError) -> KeptRemembered {
     context.files.loadRemembered()
   }
+}
+
+/// The columns, views and bookmarks that were read, and those that could not be.
+struct KeptRemembered: Sendable {
+  var remembered = Remembered()
+  var problem: String?
 }
