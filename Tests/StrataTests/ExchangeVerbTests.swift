@@ -210,6 +210,35 @@ struct ExchangeVerbTests {
     #expect(try run("exchange", third, "none", status: 1).complaint.contains("is not a folder"))
   }
 
+  @Test("a file in a shared folder that is damaged in the middle is named, and the others are exchanged")
+  func damagedFile() throws {
+    try make()
+    let (third, shared) = (folder.path("Third.strata"), folder.path("shared"))
+    try FileManager.default.createDirectory(atPath: shared, withIntermediateDirectories: true)
+    try run("clone", first, second)
+    try run("clone", first, third)
+    for path in [first, second, third] { try run("remote", path, "add", "stick", "folder:\(shared)") }
+    try put(first, #"{"id": 1, "name": "Rhine", "km": 1233}"#)
+    try put(first, #"{"id": 8, "name": "Kander", "km": 46}"#)
+    try run("exchange", first, "stick")
+    let file = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: shared).first { $0.hasSuffix(".jsonl") })
+    var bytes = try Data(contentsOf: URL(filePath: shared + "/" + file))
+    let place = try #require(bytes.range(of: Data("Rhine".utf8)))
+    bytes[place.lowerBound] ^= 1
+    try bytes.write(to: URL(filePath: shared + "/" + file))
+    try put(second, #"{"id": 5, "name": "Reuss", "km": 164}"#)
+    try put(third, #"{"id": 7, "name": "Limmat", "km": 36}"#)
+    for path in [second, third, second, third] {
+      let complaint = try run("exchange", path, "stick").complaint
+      #expect(complaint.contains(file) && complaint.contains("the file is damaged"), "\(complaint)")
+    }
+    #expect(try records(second) == records(third))
+    #expect(try records(second).contains("Limmat") && records(second).contains("Reuss"))
+    try run("exchange", first, "stick")
+    #expect(try records(first).contains("Limmat") && records(first).contains("Kander"))
+  }
+
   @Test(
     "through a real ssh and a real sshd",
     .enabled(if: ["/usr/sbin/sshd", "/usr/bin/ssh-keygen"].allSatisfy(FileManager.default.isExecutableFile)))

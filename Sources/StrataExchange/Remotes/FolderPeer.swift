@@ -108,7 +108,7 @@ package final class FolderPeer: Peer {
 
   /// Reads the files that lead to unknown heads, each after the files with the parents of its commits: a commit is linked to the commits
   /// that are here when it comes. If no file has a parent, its commit comes without a link to it. If a file cannot be read to its end, it
-  /// is left for the next time and others are read; if more than its rest is missing, the error is thrown in the end.
+  /// is left for the next time and others are read.
   ///
   /// If a commit was made on one that this store has pruned, the files whose heads are here are read again: one of them has it.
   func fetch(_ receiver: CommitReceiver, _ meter: inout TransferMeter) throws {
@@ -124,7 +124,7 @@ package final class FolderPeer: Peer {
     }
     try meter.announce(announced)
     var needsPruned = false
-    var failures: [(head: CommitIdentity, reason: String, isUnfinished: Bool)] = []
+    var failures: [(head: CommitIdentity, reason: String, remark: String?)] = []
     /// Reads files on and returns whether that brought any commit. A file that is at its end, or cannot be read, is done.
     func goOn(_ streams: [Stream], requiresParents: Bool = true) throws -> Bool {
       var hasCome = false
@@ -140,10 +140,12 @@ package final class FolderPeer: Peer {
             isDone = false
             needsPruned = needsPruned || receiver.graph.knows(parent)
           }
-          var isUnfinished = !isDone
-          if case .stream? = error as? ExchangeError { isUnfinished = stream.lines?.isAtEnd == true }
+          var remark = isDone ? nil : Self.isUnfinished
+          if case .stream? = error as? ExchangeError {
+            remark = stream.lines?.isAtEnd == true ? Self.isUnfinished : Self.isDamaged
+          }
           failures.removeAll { $0.head == stream.file.head }
-          failures.append((stream.file.head, "\(stream.file.name): \(error)", isUnfinished))
+          failures.append((stream.file.head, "\(stream.file.name): \(error)", remark))
         }
         if isDone { open.removeAll { $0 === stream } }
         if isDone || receiver.received.count > before { hasCome = true }
@@ -160,11 +162,14 @@ package final class FolderPeer: Peer {
       readBefore = []
     }
     failures.removeAll { isKnown($0.head) }
-    if let failure = failures.first(where: { !$0.isUnfinished }) {
+    if let failure = failures.first(where: { $0.remark == nil }) {
       throw ExchangeError.peer(name: name, reason: failure.reason)
     }
-    unfinished = Dictionary(failures.map { ($0.head, "\($0.reason); the next exchange reads it again") }) { $1 }
+    unfinished = Dictionary(failures.map { ($0.head, "\($0.reason); \($0.remark ?? "")") }) { $1 }
   }
+
+  private static let isUnfinished = "the next exchange reads it again"
+  private static let isDamaged = "the file is damaged, and the commits that only it has are left out"
 
   package func haves() throws -> [Have] { [] }
 
