@@ -223,4 +223,22 @@ struct RefusedMergeTests {
     try await copy.exchange(with: "stick")
     #expect(try await copy.datastore(SpanFormat.self).load(1) == Span(1, 2))
   }
+  @Test("two stores of one process that exchange with each other at the same time both succeed")
+  func eachOther() async throws {
+    let (desk, copy) = (try DiskPersistence(readWriteURL: theirs.url), try DiskPersistence(readWriteURL: ours.url))
+    let (far, near) = (desk.datastore(SpanFormat.self), copy.datastore(SpanFormat.self))
+    try await far.persist(Span(1, 2, id: 0))
+    try await copy.addRemote(RemoteStore(name: "desk", location: theirs.url.path(percentEncoded: false)))
+    try await desk.addRemote(RemoteStore(name: "copy", location: ours.url.path(percentEncoded: false)))
+    try await copy.exchange(with: "desk")
+    for round in 1...10 {
+      try await far.persist(Span(1, round, id: 2 * round))
+      try await near.persist(Span(1, round, id: 2 * round + 1))
+      async let one = copy.exchange(with: "desk")
+      async let other = desk.exchange(with: "copy")
+      let reports = try await [one, other]
+      #expect(reports.allSatisfy { !$0.isOpen })
+      for datastore in [near, far] { #expect(try await datastore.count == 2 * round + 1) }
+    }
+  }
 }

@@ -83,7 +83,7 @@ extension Persistence where AccessMode == ReadWrite {
   ///   `CancellationError` if the task was cancelled.
   @discardableResult
   public func push(to name: String, progress: ExchangeProgressHandler? = nil) async throws -> Int {
-    try await _store.exchanging(progress) { try $0.push($0.peer(name), name) }
+    try await _store.exchanging(with: name, progress) { try $0.push($0.peer(name), name) }
   }
 
   /// Fetches, merges and pushes, again if another program commits to the other copy meanwhile. Afterwards both copies have the same state,
@@ -99,7 +99,7 @@ extension Persistence where AccessMode == ReadWrite {
     with name: String, settling settlement: MergeSettlement = .ask, unrelated: Bool = false,
     choosing choose: MergeChooser? = nil, progress: ExchangeProgressHandler? = nil
   ) async throws -> MergeReport {
-    try await _store.exchanging(progress) { work in
+    try await _store.exchanging(with: name, progress) { work in
       let peer = try work.peer(name)
       return try work.exchange.untilPushed {
         let fetched = try work.fetch(peer, name)
@@ -150,6 +150,8 @@ struct ExchangeWork {
   }
 
   func push(_ peer: any Peer, _ name: String) throws -> Int {
+    // The other store may be exchanging with this one, and waits for its lock.
+    model.engine.releaseLock()
     // Another persistence of this process may have written there, and keeps the lock for the next write.
     if let path = (peer as? StorePeer)?.path { StoreConnection.releaseIdleLock(ofStoreAt: path) }
     return try exchange.push(peer, as: name, progress: report(.sending))
@@ -220,13 +222,24 @@ extension MergeConflict {
   }
 }
 
+/// The queue of the exchanges that write to another store of this machine.
+private let exchangesHere = TurnQueue()
+
 extension _StoreHandle {
   /// Runs an exchange, in the writer's turn and on a thread that may block; its changes are reported to observers.
+  ///
+  /// - Parameter name: The remote that is written to. Those to stores of this machine run one after the other: two that write to each other's
+  ///   stores would wait for each other.
   func exchanging<R: Sendable>(
-    _ progress: ExchangeProgressHandler? = nil, _ body: @escaping @Sendable (ExchangeWork) throws -> R
+    with name: String? = nil, _ progress: ExchangeProgressHandler? = nil,
+    _ body: @escaping @Sendable (ExchangeWork) throws -> R
   ) async throws -> R {
     let model = try await modelForWriting("A store cannot be exchanged")
     let connection = connection
+    let location = name.flatMap { try? RemotesFile(storeAt: model.path).remote($0).location }
+    let isHere = if case .path? = location.flatMap({ try? RemoteLocation(parsing: $0) }) { true } else { false }
+    if isHere { try await exchangesHere.acquire() }
+    defer { if isHere { exchangesHere.pass() } }
     let cancelled = Mutex(Task.isCancelled)
     return try await withTaskCancellationHandler {
       try await connection.alone {
