@@ -143,6 +143,13 @@ struct RuntimeTests {
     #expect(sent.with { $0.count } == 2)
     throttle.report(Progress(done: 5, total: 9, found: .ranks([])), at: start + .milliseconds(100))
     #expect(sent.with { $0.last } == Progress(done: 5, total: 9, found: .ranks([7, 8])))
+    // A scan that begins again: what it has found before is passed on before the plan.
+    throttle.report(Progress(done: 6, total: 9, found: .ranks([9])), at: start + .milliseconds(110))
+    throttle.report(Progress(done: 0, total: 9, found: .plan("SCAN", count: nil)), at: start + .milliseconds(120))
+    throttle.report(Progress(done: 1, total: 9, found: .ranks([4])), at: start + .milliseconds(130))
+    throttle.flush()
+    let last: [Progress.Found] = [.ranks([9]), .plan("SCAN", count: nil), .ranks([4])]
+    #expect(sent.with { $0.suffix(3).map(\.found) } == last)
   }
 
   @Test("no read of a browser waits for a server that is gone, whatever the store of the app does")

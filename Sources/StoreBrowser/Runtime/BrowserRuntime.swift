@@ -289,8 +289,12 @@ extension Progress {
   }
 
   fileprivate func isOfSameStep(as other: Progress) -> Bool {
-    guard case .activity(let first) = found, case .activity(let second) = other.found else { return true }
-    return first.title == second.title
+    switch (found, other.found) {
+    // The rows before a plan are those of a scan that has begun again.
+    case (.plan, _), (_, .plan): false
+    case (.activity(let first), .activity(let second)): first.title == second.title
+    default: true
+    }
   }
 
   /// Returns this progress with the results of an earlier one added.
