@@ -18,12 +18,18 @@ public final class BlockingWalk<Element> {
 
   /// The next instance; nil at the end. A walk over observed or live instances waits for the next change.
   ///
-  /// - Throws: Any error from reading; then the walk has ended.
+  /// - Throws: Any error from reading; then the walk has ended. After ``UnreadableChangeError`` and ``ChangesMissed`` it goes on.
   @available(*, noasync)
   public func next() throws -> Element? {
     // At the end and after an error there is nothing to go on with.
-    guard let advance = self.advance.take(), let element = try Blocking.call(store, advance) else { return nil }
-    self.advance = advance
-    return element
+    guard let advance = self.advance.take() else { return nil }
+    do {
+      guard let element = try Blocking.call(store, advance) else { return nil }
+      self.advance = advance
+      return element
+    } catch {
+      if error is UnreadableChangeError || error is ChangesMissed { self.advance = advance }
+      throw error
+    }
   }
 }

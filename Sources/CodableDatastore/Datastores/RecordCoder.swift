@@ -128,7 +128,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
 
   private func decoder(for bytes: UnsafeRawBufferPointer) throws -> (Decoder, Data) {
     guard let layout = RecordBytes.layout(bytes) else {
-      throw StoreError(.damaged, "A record has no version.")
+      throw StoreError(.damaged, bytes.isEmpty ? "The record is damaged." : "A record has no version.")
     }
     let tag = String(decoding: UnsafeRawBufferPointer(rebasing: bytes[layout.version]), as: UTF8.self)
     guard let decoder = decoders[tag] else {

@@ -1,7 +1,7 @@
 public import StrataFoundation
 
-/// A change whose instance does not decode, thrown by an observer's iteration instead of the change. Later changes come when the iterator
-/// is asked again.
+/// A change or a version whose instance is damaged or does not decode, thrown by an iteration instead of it: by an observer, a history or
+/// a difference. The others come when the iterator is asked again.
 public struct UnreadableChangeError: LocalizedError, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey
@@ -9,7 +9,7 @@ public struct UnreadableChangeError: LocalizedError, Sendable {
   public var commit: Commit.Number
   /// The identifier of the instance, as a person writes it.
   public var identifier: String
-  /// The error that the decoder threw.
+  /// The error that the decoder threw, or the damage.
   public var underlying: any Error
 
   /// One sentence for a person.

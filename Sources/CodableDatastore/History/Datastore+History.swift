@@ -17,7 +17,7 @@ extension Datastore {
   }
 
   /// The instances that differ between two commits, in the order of the identifiers. The cost is that of the differences, not of the
-  /// datastore.
+  /// datastore. The iteration throws ``UnreadableChangeError`` instead of a change that cannot be read; asked again, it goes on behind it.
   ///
   /// - Parameters:
   ///   - old: The commit of the old instances.
@@ -29,7 +29,8 @@ extension Datastore {
   }
 
   /// Every state that an instance has had, newest first, even if it is deleted now. If a merge made a state from those of both sides, the
-  /// states of both sides are listed, in the order of their commits.
+  /// states of both sides are listed, in the order of their commits. The iteration throws ``UnreadableChangeError`` instead of a state that
+  /// cannot be read; asked again, it goes on behind it.
   public nonisolated func history(of identifier: IdentifierType) -> some AsyncInstances<InstanceVersion<InstanceType>> {
     InstanceHistory(core: core, identifier: identifier)
   }

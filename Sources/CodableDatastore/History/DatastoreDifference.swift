@@ -19,7 +19,7 @@ struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances, AsyncIterat
         from: core.view(at: old), to: core.view(at: new), datastore: core.key, order: core.identifiers.order)
     }
     while let change = try walk?.next() {
-      if let event = try await core.event(of: change) { return event }
+      if let event = try await core.observed(change) { return event }
     }
     return nil
   }
@@ -61,7 +61,7 @@ struct ChangeWalk: Sendable {
       while let difference = try sorted.popFirst() ?? cursor.next() {
         let (before, after) = (try record(difference.old, in: old), try record(difference.new, in: new))
         // Changed and changed back: two versions, but no difference.
-        if before == after { continue }
+        if before == after, before?.isEmpty != true { continue }
         return StoredChange(
           datastore: datastore, key: difference.key.array, commit: newest, old: before, new: after)
       }
@@ -71,6 +71,14 @@ struct ChangeWalk: Sendable {
 
   private func record(_ entry: Entry?, in tree: Tree?) throws(StorageError) -> Bytes? {
     guard let reference = entry?.payload.record else { return nil }
-    return try tree?.value(of: reference)
+    return try evenDamaged { () throws(StorageError) in try tree?.value(of: reference) }
+  }
+}
+
+/// Returns the bytes of a record; none of one that is damaged.
+func evenDamaged(_ read: () throws(StorageError) -> Bytes?) throws(StorageError) -> Bytes? {
+  do { return try read() } catch {
+    guard case .damaged = error else { throw error }
+    return Bytes()
   }
 }

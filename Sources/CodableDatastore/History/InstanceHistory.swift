@@ -37,14 +37,17 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances, AsyncIteratorPr
 
   func instance(of version: StoredVersion, isolation actor: isolated (any Actor)?) async throws -> Format.Instance? {
     guard let record = version.record else { return nil }
-    return try await core.instance(of: record, key: core.key(of: identifier))
+    let key = try core.key(of: identifier)
+    return try await core.named(key, commit: version.commit.number.rawValue) {
+      try await core.instance(of: record, key: key)
+    }
   }
 }
 
 /// A state of an instance, as it is stored.
 struct StoredVersion: CommittedVersion {
   let commit: CommitDetails
-  /// Nil if the commit deleted it.
+  /// Nil if the commit deleted it; no bytes if it is damaged.
   let record: Bytes?
 }
 
@@ -67,7 +70,7 @@ struct StoredLine: VersionLine {
     let record = version.change.flatMap { $0.kind == .put ? $0.reference : nil }
     return StoredVersion(
       commit: try model.commit(CommitNumber(version.commit), in: view),
-      record: try record.map { record throws(ModelError) in try onStorage { try view.value(of: record) } })
+      record: try onStorage { try evenDamaged { () throws(StorageError) in try record.map(view.value) } })
   }
 
   func line(from commit: CommitNumber) throws(ModelError) -> StoredLine? {

@@ -12,7 +12,7 @@ struct StoredChange: Sendable {
   var commit: UInt64 = 0
   /// Whether the commit is older than the reported ones: another process put the head back to it.
   var isPutBack = false
-  /// The record before and after; bytes as the store holds them.
+  /// The record before and after; bytes as the store holds them, none of a damaged record.
   var old: Bytes?
   var new: Bytes?
 

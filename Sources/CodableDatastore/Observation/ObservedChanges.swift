@@ -40,13 +40,17 @@ extension DatastoreCore {
   ///
   /// - Throws: ``UnreadableChangeError`` if an instance does not decode.
   func observed(_ change: StoredChange) async throws -> ObservedEvent<Identifier, Instance>? {
-    do {
-      return try await event(of: change)
-    } catch {
+    try await named(change.key, commit: change.commit) { try await event(of: change) }
+  }
+
+  /// Reads something of a commit.
+  ///
+  /// - Throws: ``UnreadableChangeError`` with the error of an instance that cannot be read.
+  func named<Value>(_ key: [UInt8], commit: UInt64, _ read: () async throws -> Value) async throws -> Value {
+    do { return try await read() } catch let error where !(error is CancellationError) {
       throw UnreadableChangeError(
-        datastore: DatastoreKey(key), commit: Commit.Number(change.commit),
-        identifier: (try? identifiers.encoding.decode(change.key).description) ?? "\(change.key.count) bytes",
-        underlying: error)
+        datastore: DatastoreKey(self.key), commit: Commit.Number(commit),
+        identifier: (try? identifiers.encoding.decode(key).description) ?? "\(key.count) bytes", underlying: error)
     }
   }
 

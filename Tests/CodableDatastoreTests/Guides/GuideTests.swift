@@ -284,6 +284,15 @@ struct GuideTests {
     for try await version in notes.history(of: note.id, \.title) {
       print(version.value ?? "deleted", version.commit.date, version.commit.author)
     }
+    var versions = notes.history(of: note.id).makeAsyncIterator()
+    while true {
+      do {
+        guard let version = try await versions.next() else { break }
+        print(version.commit.date, version.instance?.title ?? "deleted")
+      } catch let error as UnreadableChangeError {
+        print(error.localizedDescription)
+      }
+    }
     try await persistence.undo()
     try await persistence.restore(first.id, actionName: "Start over")
     try await persistence.name("release-1")

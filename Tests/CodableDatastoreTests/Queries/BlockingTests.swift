@@ -268,4 +268,46 @@ struct BlockingTests {
       #expect(try events.next()?.id == 2)
     }
   }
+  @Test("a damaged version is an error in its place, and the iteration goes on behind it")
+  func damagedVersion() async throws {
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(disk)
+    for title in ["First", "Second", "Third"] { try await books.persist(Book(id: 1, title: "\(title) title")) }
+    try await books.persist(Book(id: 2, title: "Another"))
+    let file = place.url.appending(path: "data")
+    var data = try Data(contentsOf: file)
+    let content = try #require(data.range(of: Data("Second title".utf8)))
+    data[content.lowerBound] ^= 1
+    let handle = try FileHandle(forWritingTo: file)
+    try handle.seek(toOffset: UInt64(content.lowerBound))
+    try handle.write(contentsOf: data[content.lowerBound..<content.upperBound])
+    try handle.close()
+
+    func read<Element>(_ instances: some AsyncInstances<Element>, _ text: (Element) -> String) async -> [String] {
+      var (iterator, found) = (instances.makeAsyncIterator(), [String]())
+      while found.count < 9 {
+        do {
+          guard let element = try await iterator.next() else { break }
+          found.append(text(element))
+        } catch let error as UnreadableChangeError {
+          found.append("\(error.identifier) \(error.commit)")
+        } catch {
+          found.append("\(error)")
+        }
+      }
+      return found
+    }
+    #expect(await read(books.history(of: 1)) { $0.instance?.title ?? "" } == ["Third title", "1 #2", "First title"])
+    let titles = ["Third title", "1 #2", "First title"]
+    #expect(await read(books.history(of: 1, \.title)) { $0.value ?? "" } == titles)
+    #expect(await read(books.changes(from: 2)) { "\($0.id)" } == ["1 #4", "2"])
+    #expect(await read(books.changes(from: 1)) { "\($0.id)" } == ["1", "2"])
+    try await onThread {
+      let walk = try books.blocking.walk { $0.history(of: 1) }
+      #expect(try walk.next()?.instance?.title == "Third title")
+      #expect(throws: UnreadableChangeError.self) { try walk.next() }
+      #expect(try walk.next()?.instance?.title == "First title")
+      #expect(try walk.next() == nil)
+    }
+  }
 }
