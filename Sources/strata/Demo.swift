@@ -73,7 +73,7 @@ extension Program {
   /// Throws unless the store is a sample store that no process is writing, so that nothing else is replaced.
   private static func requireSample(at path: String, _ sampleKeys: [String]) throws {
     let store = try openStore(path, readOnly: true)
-    let keys = try store.head.datastores.map(\.descriptor.key)
+    let keys = try store.head.datastoreKeys
     let storeFiles = ["data", "lock", "activity", "ancestry", "inbox", "pruning", "remotes"]
     let others = try FileManager.default.contentsOfDirectory(atPath: path).filter { name in
       !storeFiles.contains { name == $0 || name.hasPrefix("\($0).") }

@@ -48,7 +48,7 @@ func isDocumentFile(_ path: String) -> Bool {
 
 /// Whether a view has the datastores of the app whose types are compiled into this program.
 private func isAtlas(_ view: any ReadableView) throws(ModelError) -> Bool {
-  let descriptors = try view.datastores.map(\.descriptor)
+  let descriptors = try view.readableDatastores { _ in }.map(\.descriptor)
   return descriptors.map(\.instanceType) == ["City", "Country"]
     && descriptors.map(\.identifierType) == ["Int", "String"]
 }
@@ -58,7 +58,7 @@ private func isAtlas(_ view: any ReadableView) throws(ModelError) -> Bool {
 func typedStore(
   _ persistence: some Persistence<ReadWrite>, _ view: any ReadableView
 ) throws(ModelError) -> (any ReadableStore)? {
-  let ofEntities = try view.datastores.map(\.descriptor).filter(\.keepsEntities).map(\.key)
+  let ofEntities = try view.readableDatastores { _ in }.map(\.descriptor).filter(\.keepsEntities).map(\.key)
   let isAtlas = try isAtlas(view)
   guard isAtlas || !ofEntities.isEmpty else { return nil }
   return try onFailures {

@@ -69,7 +69,10 @@ struct Program {
 
   private nonisolated(nonsending) static func run(_ name: String, _ words: [String]) async throws -> Int32 {
     guard let verb = Verb.named(name) else { throw UsageError("“\(name)” is not a verb; strata help lists them") }
-    return try await VerbRun(VerbArguments(words, for: verb)).run()
+    let run = VerbRun(try VerbArguments(words, for: verb))
+    do { return try await run.run() } catch let error as ModelError {
+      throw run.arguments.operand(0).map { isServer($0) ? error : error.opening($0) } ?? error
+    }
   }
 
   /// The release that this is.

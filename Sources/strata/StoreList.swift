@@ -60,7 +60,7 @@ extension Program {
         lines.append("\(newest.number)  \(Clock.text(newest.date))  \(newest.action)")
       }
       lines += ["", "DATASTORES"]
-      for datastore in try store.head.datastores {
+      for datastore in try store.head.readableDatastores({ lines.append("⚠ \($0)") }) {
         let indexes = datastore.indexes.map(\.descriptor.name).joined(separator: ", ")
         lines.append(
           "\(datastore.descriptor.key)  \(counted(try datastore.count, "record"))\(indexes.isEmpty ? "" : "  by \(indexes)")"

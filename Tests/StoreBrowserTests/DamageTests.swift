@@ -231,4 +231,79 @@ struct DamageTests {
     #expect(try record.document()[member: "population"] == 121_631, "\(driver.screen)")
     #expect(try store.head.datastore("City")?.verify(index: nil, progress: nil).findings.isEmpty == true)
   }
+  @Test("what is shown without damaged records says so as long as it is shown")
+  func standingNotice() throws {
+    let folder = "/tmp/strata-standing-\(UInt64.random(in: 0 ... .max)).strata"
+    defer { TestFile.remove(folder) }
+    let driver = Driver(try damagedCities(folder), size: Self.wide, start: .init(datastore: "City"))
+    let words = "⚠ damaged records left out"
+    #expect(!driver.shows(words))
+    driver.press("f")
+    driver.type("timezone = \"Europe/Zurich\"")
+    driver.press("Enter j j")
+    #expect(driver.shows(words), "\(driver.screen)")
+    driver.press("Esc")
+    #expect(!driver.shows(words), "\(driver.screen)")
+    try driver.play(":group timezone")
+    driver.press("j")
+    #expect(driver.shows(words), "\(driver.screen)")
+  }
+
+  @Test("an export and a change of many records leave a damaged one, and name it")
+  func bulk() throws {
+    let folder = "/tmp/strata-bulk-\(UInt64.random(in: 0 ... .max)).strata"
+    defer { TestFile.remove(folder) }
+    let driver = Driver(
+      try damagedCities(folder), size: Self.wide, start: .init(datastore: "City"), files: BrowserFiles(folder: folder))
+    try driver.play(":export \(folder)/out.jsonl")
+    #expect(driver.status.contains("record 2661552 of City is left out"), "\(driver.screen)")
+    #expect(try TestFile.lines(folder + "/out.jsonl").count == 9)
+    for condition in ["", " where timezone = \"Europe/Zurich\""] {
+      driver.press("V G")
+      try driver.play(":set population = 7\(condition)")
+      #expect(driver.shows("2661552") && driver.shows("damaged record at byte"), "\(driver.screen)")
+      driver.press("Esc Esc Esc")
+    }
+  }
+
+  @Test("an undo, a history and a difference list a record that cannot be read")
+  func histories() throws {
+    let folder = "/tmp/strata-histories-\(UInt64.random(in: 0 ... .max)).strata"
+    defer { TestFile.remove(folder) }
+    let store = try damagedCities(folder)
+    let cities = try #require(try store.refresh().datastore("City"))
+    let key = try cities.identifier(parsing: "2661552")
+    let first = try #require(try store.view(at: CommitNumber(1)).datastore("City")?.record(key))
+    let edit = RecordEdit(
+      datastore: "City", identifier: key, old: try cities.replaceable(key)?.stored, new: first.stored)
+    _ = try store.commit(ChangeSet(changes: [edit]), named: "mend", options: EditOptions())
+    try Sample.change(store, "City", "2657896", ".population", to: 4)
+    let driver = Driver(store, size: Self.wide, start: .init(datastore: "City"))
+    driver.press("4")
+    driver.press("j Enter")
+    #expect(driver.shows("cannot be read: damaged record"), "\(driver.screen)")
+    driver.press("R")
+    #expect(driver.shows("damage keeps the undo from 1 record: City 2661552"), "\(driver.screen)")
+    driver.press("Esc")
+    try driver.play(":pickaxe 3")
+    #expect(driver.shows("cannot be read"), "\(driver.screen)")
+  }
+
+  @Test("a datastore whose descriptor is damaged is listed as such, and the others open")
+  func damagedDescriptor() throws {
+    let folder = "/tmp/strata-descriptor-\(UInt64.random(in: 0 ... .max)).strata"
+    defer { TestFile.remove(folder) }
+    var store = try EngineStore.open(path: folder, program: "tests", creates: true)
+    try Sample.add(Sample.cities.flatMap(\.self), to: store, Sample.cityPlan(), "import")
+    try Sample.add(Sample.cities.flatMap(\.self), to: store, Sample.plan("Town", "geonameid", []), "import")
+    store = try EngineStore.open(path: folder, program: "tests")
+    try TestFile.flip(after: #""key":"Town","#, in: folder + "/data")
+    store = try EngineStore.open(path: folder, program: "tests")
+    let driver = Driver(store, size: Self.wide)
+    #expect(driver.status.contains("Town cannot be read: its descriptor is damaged"), "\(driver.screen)")
+    #expect(driver.browser.session.datastore == "City" && driver.shows("Bern"), "\(driver.screen)")
+    #expect(driver.lines.contains { $0.contains("⚠Town") && $0.contains("damaged") }, "\(driver.screen)")
+    driver.press("1 j Enter")
+    #expect(driver.status.contains("Town cannot be read") && driver.shows("Bern"), "\(driver.screen)")
+  }
 }

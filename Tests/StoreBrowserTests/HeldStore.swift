@@ -162,10 +162,10 @@ private struct HeldView: ReadableView {
   let store: HeldStore
 
   var commit: CommitNumber { view.commit }
-  var datastores: [any ReadableDatastore] {
+  var datastoreKeys: [String] {
     get throws(ModelError) {
       try store.ask()
-      return try view.datastores.map { HeldDatastore(datastore: $0, store: store) }
+      return try view.datastoreKeys
     }
   }
   func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? {

@@ -12,12 +12,14 @@ extension Browser {
       for pane in listeners(of: id.slot) { with(pane) { $0.progressed(progress, of: id.slot, in: &$1) } }
     case .finished(let reply, let leftOut):
       session.running[id.slot] = nil
+      session.gaps[id.slot] = leftOut
       session.endRun(id, (reply as? any EndingReply)?.ending ?? .done("done"))
       for pane in listeners(of: id.slot) { with(pane) { $0.answered(reply, in: &$1) } }
       work.use(&self, reply)
       if let leftOut { session.complain(leftOut) }
     case .failed(let error):
       session.running[id.slot] = nil
+      session.gaps[id.slot] = error.exitStatus == 3 ? error.opening(session.path).description : nil
       session.endRun(id, error == .cancelled ? .cancelled : .failed(error.description))
       if error == .cancelled { ended(id.slot) } else { fail(id.slot, error) }
     }
@@ -38,13 +40,13 @@ extension Browser {
   }
 
   private mutating func fail(_ slot: WorkSlot, _ error: ModelError) {
+    let error = slot == .record ? error : error.opening(session.path)
     if case .storage(_, kind: .unreachable) = error { session.lacksAnswers = true }
     let listeners = listeners(of: slot)
     for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
     switch slot {
     case .outline:
       if case .noSuchCommit = error, session.asOf != nil { travel(to: nil) }
-      let error = error.opening(session.path)
       if session.outline == nil { session.outlineProblem = error.description }
       session.complain(error)
     case .staging: keepingFailed(error)
@@ -80,7 +82,9 @@ extension Browser {
     isStarted = true
     let start = session.configuration.start
     if let key = start.datastore, outline.datastore(key) == nil {
-      session.warn("there is no datastore “\(key)” here")
+      session.warn(outline.unreadable[key] ?? "there is no datastore “\(key)” here")
+    } else if let problem = outline.unreadable.values.min() {
+      session.complain(problem)
     }
     let key = start.datastore.flatMap { outline.datastore($0)?.key } ?? outline.datastores.first?.key
     guard let key else { return }

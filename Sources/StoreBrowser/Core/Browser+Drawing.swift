@@ -23,7 +23,7 @@ extension Browser {
     guard !layout.isTooSmall else { return Layout.demand(for: size, name: session.storeName) }
     let placed = layout.panes.compactMap { placed in
       panes[placed.pane].map {
-        (pane: $0, frame: PaneFrame(rect: placed.rect, isFocused: placed.pane == focus && overlays.isEmpty))
+        (pane: $0, frame: frame(of: placed.pane, placed.rect, isFocused: placed.pane == focus && overlays.isEmpty))
       }
     }
     drawings.draw(placed, size: size, session: session)
@@ -36,7 +36,7 @@ extension Browser {
       grid.writeWrapped(message.text, in: foot, at: messageGap, style: session.theme.style(message.role))
     }
     for overlay in overlays {
-      let frame = PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: true)
+      let frame = frame(of: overlay.id, overlay.rect(in: body, session: session), isFocused: true)
       grid.fill(frame.rect)
       overlay.draw(on: &grid, frame: frame, session: session)
     }

@@ -132,5 +132,6 @@ extension Browser {
     if let filter { remember(filter, in: \.knownFilters) }
     if filter == nil { unfilter() } else if table.source?.filter != filter { table.setFilter(filter) }
     if focus == .index || focus == .frequency { focusPane(.table) }
+    if filter != nil, !session.isRunning(.filter), let gap = session.gaps[.filter] { session.complain(gap) }
   }
 }

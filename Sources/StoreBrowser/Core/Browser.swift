@@ -163,10 +163,16 @@ package struct Browser: Sendable {
 
   func frame(of pane: PaneID, in layout: Layout) -> PaneFrame {
     if let overlay = overlays.last(where: { $0.id == pane }) {
-      return PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: overlays.last?.id == pane)
+      return frame(of: pane, overlay.rect(in: body, session: session), isFocused: overlays.last?.id == pane)
     }
     guard let rect = layout.rect(of: pane) else { return .hidden }
-    return PaneFrame(rect: rect, isFocused: pane == focus && overlays.isEmpty)
+    return frame(of: pane, rect, isFocused: pane == focus && overlays.isEmpty)
+  }
+
+  func frame(of pane: PaneID, _ rect: Rect, isFocused: Bool) -> PaneFrame {
+    let leavesOut = PaneTable.entry(pane).work.contains { session.gaps[$0] != nil }
+    let isScanned = pane != .table || table.source?.needsScan == true
+    return PaneFrame(rect: rect, isFocused: isFocused, leavesOut: leavesOut && isScanned)
   }
 
   /// Returns a pane by its name, for reading: an overlay, or one of the panes.

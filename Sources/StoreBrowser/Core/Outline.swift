@@ -4,6 +4,8 @@ package import StrataModel
 package struct Outline: Sendable, Equatable {
   package var commit: CommitDetails
   package var datastores: [Datastore]
+  /// Why other datastores cannot be read, by key.
+  package var unreadable: [String: String] = [:]
   package var pins: [Pin]
   package var byteCount: UInt64?
   package var history: HistorySize?

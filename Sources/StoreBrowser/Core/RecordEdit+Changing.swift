@@ -14,6 +14,13 @@ extension RecordEdit {
 
   /// Returns the fields that it changes.
   func fields(_ descriptor: DatastoreDescriptor) throws(DocumentError) -> [FieldRow] {
+    if [old, new].contains(.damaged) {
+      func text(_ content: RecordContent) throws(DocumentError) -> ValueText {
+        if content == .damaged { return ValueText(text: "cannot be read", kind: .problem) }
+        return ValueText(literal: try descriptor.document(of: content))
+      }
+      return [FieldRow(path: "\(DocumentPath.root)", old: try old.map(text), new: try new.map(text))]
+    }
     let old = try old.map { content throws(DocumentError) in try descriptor.document(of: content) }
     let new = try new.map { content throws(DocumentError) in try descriptor.document(of: content) }
     return Document.difference(old ?? .object([]), new ?? .object([])).map(FieldRow.init)

@@ -113,6 +113,8 @@ struct Session: Sendable {
   /// Whether charts are written as tables, because the screen is read as lines.
   var readsAsLines = false
   var time: TimeText { configuration.time }
+  /// The damage because of which the last reply of work is not whole, as a sentence.
+  var gaps: [WorkSlot: String] = [:]
   var current: Outline.Datastore? { outline?.datastore(datastore) }
 
   private mutating func sortInsertions() {

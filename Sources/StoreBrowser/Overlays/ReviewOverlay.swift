@@ -126,8 +126,8 @@ struct ReviewOverlay: ListPane {
   var refusal: String? {
     guard let answer else { return problem?.description ?? "the review is still being made" }
     if answer.records.isEmpty {
-      if case .undo(let commit, _) = subject, answer.kept?.sentence != nil {
-        return "later commits changed all that \(commit) changed"
+      if case .undo(let commit, _) = subject, let kept = answer.kept, kept.sentence != nil {
+        return kept.unreadable ?? "later commits changed all that \(commit) changed"
       }
       return "there is nothing to commit"
     }

@@ -100,10 +100,16 @@ extension Pane {
 struct PaneFrame: Sendable, Hashable {
   var rect: Rect
   var isFocused: Bool
+  /// Whether the pane shows what was read without damaged records.
+  var leavesOut = false
 
   var inside: Rect { rect.inset(columns: 1, rows: 1) }
   var rows: Int { inside.rows }
   var columns: Int { inside.columns }
+
+  fileprivate func footer(_ text: String, _ theme: Theme) -> String {
+    leavesOut ? "\(theme.warningSign) damaged records left out  \(text)" : text
+  }
 
   static let hidden = PaneFrame(rect: Rect(Size(columns: 0, rows: 0)), isFocused: false)
 }
@@ -113,7 +119,8 @@ extension CellGrid {
   mutating func border(_ frame: PaneFrame, digit: Int?, title: String, footer: String, theme: Theme) {
     let text = digit.map { "\($0) \(title)" } ?? title
     self.frame(
-      frame.rect, title: text, footer: footer, style: theme.style(frame.isFocused ? .focusedBorder : .border),
+      frame.rect, title: text, footer: frame.footer(footer, theme),
+      style: theme.style(frame.isFocused ? .focusedBorder : .border),
       heavy: frame.isFocused)
   }
 
@@ -133,7 +140,7 @@ extension CellGrid {
   /// Draws the lower edge of that border, with another footer.
   mutating func lowerEdge(_ frame: PaneFrame, footer: String, theme: Theme) {
     lowerEdge(
-      frame.rect, footer: footer, style: theme.style(frame.isFocused ? .focusedBorder : .border),
+      frame.rect, footer: frame.footer(footer, theme), style: theme.style(frame.isFocused ? .focusedBorder : .border),
       heavy: frame.isFocused)
   }
 

@@ -67,7 +67,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
   private func standingLines(_ session: Session) -> [Line] {
     guard let outline = session.outline else { return [] }
     var lines: [Line] = [.heading("STORES", trailing: ["records"])]
-    lines += outline.datastores.map { .datastore($0.key) }
+    lines += (outline.datastores.map(\.key) + outline.unreadable.keys).sorted().map { .datastore($0) }
     if let current = session.current {
       let values = current.compressedText.map { ["values \($0)"] } ?? []
       lines += [.blank, .heading("INDEXES of \(current.key)", trailing: values), .index(nil)]
@@ -138,7 +138,9 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
 
   private func open(_ line: Line, in session: inout Session, goes: Bool) {
     switch line {
-    case .datastore(let key): session.intend(.openDatastore(key, index: nil))
+    case .datastore(let key):
+      if let problem = session.outline?.unreadable[key] { return session.complain(problem) }
+      session.intend(.openDatastore(key, index: nil))
     case .index(let index): session.intend(.order(by: index))
     case .view(let view): session.intend(Intent { $0.show(view) })
     case .staged(let place): session.intend(.select(place))
@@ -221,6 +223,8 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       grid.write(
         Self.longest(of: trailing, beside: text, columns: rect.columns), at: rect.origin, width: rect.columns,
         style: theme.style(.dim), alignment: .trailing)
+    case .datastore(let key) where session.outline?.unreadable[key] != nil:
+      write(theme.warningSign, name: key, "damaged", role: .warning)
     case .datastore(let key):
       let count = session.outline?.datastore(key).map { NumberFormat.count($0.count) } ?? ""
       let isOpen = key == session.datastore

@@ -4,6 +4,7 @@ package import StrataModel
 
 /// Changes many records at once.
 package struct BulkRequest: Question, Equatable {
+  package var readsOn: Bool { true }
   package var source: RowSource
   package var commit: CommitNumber
   package var which: GatherRequest.Which
@@ -38,8 +39,13 @@ package struct BulkRequest: Question, Equatable {
         context.report(Progress(done: position, total: identifiers.count))
       }
       let place = RecordPlace(datastore: source.datastore, identifier: identifier)
-      let stored = try datastore.record(identifier)?.stored
+      let record = try datastore.replaceable(identifier)
+      let stored = record?.stored
       guard stored != nil || staged[place] != nil else { continue }
+      if let damage = record?.damage, staged[place] == nil, change != .delete {
+        answer.failures.append(.init(subject: "\(identifier)", reason: "\(damage)"))
+        continue
+      }
       let edit = RecordEdit.begun(at: place, over: stored, staged[place], datastore.descriptor)
       answer.add(edit, stored, datastore.descriptor, change, assignment, row: position) { hasFractions }
     }

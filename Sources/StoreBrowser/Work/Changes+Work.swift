@@ -71,16 +71,20 @@ struct FieldsRequest: Question {
   var head: CommitNumber
 
   func reply(in context: WorkContext) throws(ModelError) -> [FieldRow] {
-    let old = try old.flatMap { commit throws(ModelError) in try context.document(of: place, at: commit) }
-    let new = try context.document(of: place, at: new) ?? .object([])
-    let now = self.new == head ? new : try context.document(of: place, at: head)
+    let change = RecordChange(
+      datastore: place.datastore, identifier: place.identifier,
+      old: try old.flatMap { commit throws(ModelError) in try context.replaceable(place, at: commit) },
+      new: try context.replaceable(place, at: new))
+    let record = new == head ? change.new : try context.replaceable(place, at: head)
+    if change.damage != nil { return try change.fieldRows() }
+    let (new, now) = (try change.new?.document() ?? .object([]), try? record?.document())
     var rows: [FieldRow] = []
-    for change in Document.difference(old ?? .object([]), new) {
+    for change in Document.difference(try change.old?.document() ?? .object([]), new) {
       // An element that was removed has no place in a later list.
       let isGone = if change.new == nil, case .index? = change.path.components.last { true } else { false }
       let present = now == new ? change.new : isGone ? nil : new.value(at: change.path, in: now)
       var row = FieldRow(change)
-      row.now = present.map(ValueText.init(literal:))
+      row.now = record?.damage.map(ValueText.init(unreadable:)) ?? present.map(ValueText.init(literal:))
       row.changedLater = present != change.new
       rows.append(row)
     }
@@ -116,11 +120,36 @@ extension FieldRow {
   }
 }
 
+extension RecordChange {
+  /// The changed fields. If one of the contents cannot be read, the record is one field that says so.
+  func fieldRows() throws(ModelError) -> [FieldRow] {
+    if damage != nil {
+      let (old, new) = (old.map(ValueText.init(literal:)), new.map(ValueText.init(literal:)))
+      return [FieldRow(path: "\(DocumentPath.root)", old: old, new: new)]
+    }
+    return Document.difference(try old?.document() ?? .object([]), try new?.document() ?? .object([]))
+      .map(FieldRow.init)
+  }
+}
+
+extension ValueText {
+  init(unreadable error: ModelError) { self.init(text: "cannot be read: \(error)", kind: .problem) }
+
+  fileprivate init(literal record: Record) {
+    do throws(ModelError) {
+      self.init(literal: try record.document())
+    } catch {
+      self.init(unreadable: error)
+    }
+  }
+}
+
 extension WorkContext {
   fileprivate static func row(of change: RecordChange, _ naming: Naming) -> ChangeRow {
     let (old, new) = (try? change.old?.document(), try? change.new?.document())
     let label = (new ?? old).flatMap { naming.label(of: $0, in: change.datastore) }
     var row = ChangeRow(place: change.place, kind: change.kind, label: label)
+    if change.damage != nil { row.onlyField = try? change.fieldRows().first }
     guard let old, let new else { return row }
     let fields = Document.difference(old, new)
     row.fieldCount = fields.count
@@ -129,6 +158,10 @@ extension WorkContext {
   }
 
   func document(of place: RecordPlace, at commit: CommitNumber) throws(ModelError) -> Document? {
-    try view(commit).datastore(place.datastore)?.record(place.identifier)?.document()
+    try replaceable(place, at: commit)?.document()
+  }
+
+  fileprivate func replaceable(_ place: RecordPlace, at commit: CommitNumber) throws(ModelError) -> Record? {
+    try view(commit).datastore(place.datastore)?.replaceable(place.identifier)
   }
 }

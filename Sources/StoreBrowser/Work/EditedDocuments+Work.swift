@@ -73,7 +73,7 @@ extension RecordEdit {
       } else {
         descriptor.storedKey(try encoding.identifier(of: document, at: path))
       }
-    guard try datastore.record(identifier) == nil else {
+    guard try datastore.replaceable(identifier) == nil else {
       throw .refused(
         reason: "\(descriptor.key) has a record \(identifier) already; give the new one another \(path.shortText)")
     }

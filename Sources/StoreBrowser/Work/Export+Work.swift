@@ -2,6 +2,7 @@ package import StrataModel
 
 /// Writes records to a file.
 package struct ExportRequest: Question {
+  package var readsOn: Bool { true }
   package var source: RowSource
   package var commit: CommitNumber
   package var which: GatherRequest.Which

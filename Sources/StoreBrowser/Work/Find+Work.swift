@@ -3,6 +3,7 @@ import StrataModel
 /// Finds records by the beginning of their identifier or of an indexed text, and commits by name: searches in trees, no scan of records.
 struct FindRequest: Question, Hashable {
   static let slot = WorkSlot(name: "find")
+  var readsOn: Bool { true }
   var text: String
   var commit: CommitNumber
   var head: CommitNumber
@@ -33,7 +34,7 @@ struct FindRequest: Question, Hashable {
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     var reply = Reply(request: self, records: [], commits: [])
-    for datastore in try context.view(commit).datastores
+    for datastore in try context.datastores(at: commit)
     where self.datastore == nil || self.datastore == datastore.descriptor.key {
       try context.goOn()
       var known: Set<StoredKey> = []

@@ -108,7 +108,7 @@ extension WorkContext {
           text = ValueText(cell: value).visible
         }
       } catch {
-        text = ValueText(text: "cannot be read: \(error)", kind: .problem)
+        text = ValueText(unreadable: error)
       }
       answer.rows.append(HistoryRow(commit: version.commit, value: text))
     }

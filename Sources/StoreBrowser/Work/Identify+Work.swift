@@ -9,16 +9,15 @@ extension WorkContext {
   ) throws(ModelError) -> RecordPlace? {
     if let target {
       let datastore = try datastore(target, at: commit)
-      guard let identifier = datastore.identifier(namedBy: value), try datastore.record(identifier) != nil else {
+      guard let identifier = datastore.identifier(namedBy: value), try datastore.replaceable(identifier) != nil else {
         throw .refused(reason: "\(target) has no record \(ValueText(literal: value).text): the reference dangles")
       }
       return RecordPlace(datastore: target, identifier: identifier)
     }
     var candidates: [RecordPlace] = []
-    for datastore in try view(commit).datastores where datastore.descriptor.key != origin {
+    for datastore in try view(commit).readableDatastores({ _ in }) where datastore.descriptor.key != origin {
       try goOn()
-      guard let identifier = datastore.identifier(namedBy: value), (try? datastore.record(identifier)) != nil,
-        try datastore.record(identifier) != nil
+      guard let identifier = datastore.identifier(namedBy: value), (try? datastore.replaceable(identifier)) != nil
       else { continue }
       candidates.append(RecordPlace(datastore: datastore.descriptor.key, identifier: identifier))
     }

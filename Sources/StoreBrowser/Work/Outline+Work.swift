@@ -78,21 +78,18 @@ extension WorkContext {
 
   func outline(at number: CommitNumber) throws(ModelError) -> Outline {
     let view = try view(number)
-    var datastores: [Outline.Datastore] = []
-    for datastore in try view.datastores {
-      var indexes: [Outline.Index] = []
-      for index in datastore.indexes {
-        indexes.append(Outline.Index(descriptor: index.descriptor, count: try index.count))
+    var (datastores, unreadable): ([Outline.Datastore], [String: String]) = ([], [:])
+    for key in try view.datastoreKeys {
+      do throws(ModelError) {
+        if let datastore = try view.datastore(key) { datastores.append(try Outline.Datastore(datastore)) }
+      } catch {
+        guard error.exitStatus == 3 else { throw error }
+        unreadable[key] = error.description
       }
-      datastores.append(
-        Outline.Datastore(
-          descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes,
-          leftOut: try datastore.leftOut(limit: 100), leftOutCount: try datastore.leftOutCount,
-          compressedText: datastore.compressedText))
     }
     let commit = try number.rawValue == 0 ? CommitDetails.beginning : store.commitUncounted(number)
     return Outline(
-      commit: commit, datastores: datastores, pins: try store.pins,
+      commit: commit, datastores: datastores, unreadable: unreadable, pins: try store.pins,
       byteCount: try? store.byteCount, history: HistorySize(of: store))
   }
 
@@ -115,6 +112,17 @@ extension WorkContext {
       if read > Self.changeMarkLimit { return nil }
     }
     return changed
+  }
+}
+
+extension Outline.Datastore {
+  fileprivate init(_ datastore: any ReadableDatastore) throws(ModelError) {
+    self.init(
+      descriptor: datastore.descriptor, count: try datastore.count,
+      indexes: try datastore.indexes.map { index throws(ModelError) in
+        Outline.Index(descriptor: index.descriptor, count: try index.count)
+      }, leftOut: try datastore.leftOut(limit: 100), leftOutCount: try datastore.leftOutCount,
+      compressedText: datastore.compressedText)
   }
 }
 

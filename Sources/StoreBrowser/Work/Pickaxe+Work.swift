@@ -37,6 +37,10 @@ package struct PickaxeRequest: Question, Hashable {
     while case let changes = try reader.next(200), !changes.isEmpty {
       try context.goOn()
       for change in changes where datastore == nil || change.datastore == datastore {
+        if change.damage != nil, let field = try change.fieldRows().first {
+          hits.append(PickaxeHit(commit: commit, place: change.place, field: field))
+          continue
+        }
         let old = try change.old?.document()
         let new = try change.new?.document()
         for field in Document.fieldChanges(from: old, to: new)

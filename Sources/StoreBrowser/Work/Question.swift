@@ -31,7 +31,7 @@ extension Question {
         return .finished(
           reply,
           leftOut: leftOut.count < 2
-            ? leftOut.first : "\(leftOut.count) records are left out; \(leftOut.min() ?? "")")
+            ? leftOut.first ?? error.description : "\(leftOut.count) records are left out; \(leftOut.min() ?? "")")
       } catch {
         return .failed(error)
       }
@@ -103,9 +103,16 @@ package struct WorkContext: Sendable {
   func datastore(_ key: String, at commit: CommitNumber) throws(ModelError) -> any ReadableDatastore {
     let view = try view(commit)
     guard let datastore = try view.datastore(key) else {
-      throw .noSuchDatastore(key, known: try view.datastores.map(\.descriptor.key))
+      throw .noSuchDatastore(key, known: try view.datastoreKeys)
     }
     return leaveOut.map { ReadableRest(of: datastore, keepsRanks: true, tell: $0) } ?? datastore
+  }
+
+  /// The datastores as of a commit.
+  func datastores(at commit: CommitNumber) throws(ModelError) -> [any ReadableDatastore] {
+    guard let leaveOut else { return try view(commit).datastores }
+    return try view(commit).readableDatastores { leaveOut("\($0)") }
+      .map { ReadableRest(of: $0, keepsRanks: true, tell: leaveOut) }
   }
 
   /// The store as one that accepts changes.

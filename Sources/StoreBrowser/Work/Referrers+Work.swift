@@ -2,6 +2,7 @@ package import StrataModel
 
 /// Finds the records that refer to a record.
 package struct ReferrersRequest: Question, Hashable {
+  package var readsOn: Bool { true }
   package var place: RecordPlace
   package var commit: CommitNumber
   package var naming = Naming()
@@ -13,12 +14,11 @@ package struct ReferrersRequest: Question, Hashable {
     var answer = ReferrersAnswer(request: self, groups: [])
     answer.label = try labels.label(of: place)
     let value = place.identifier.value
-    let view = try context.view(commit)
-    let leading = try naming.indexes(of: view, leadingTo: place.datastore)
+    let leading = try naming.indexes(of: context.datastores(at: commit), leadingTo: place.datastore)
     answer.isDeclared = !leading.isEmpty
     let candidates =
       answer.isDeclared
-      ? leading : try view.datastores.flatMap { datastore in datastore.indexes.map { (datastore, $0) } }
+      ? leading : try context.datastores(at: commit).flatMap { datastore in datastore.indexes.map { (datastore, $0) } }
     for (datastore, index) in candidates {
       try context.goOn()
       guard let ranks = index.ranks(of: value) else { continue }
@@ -76,11 +76,11 @@ extension WorkContext {
   ) throws(ModelError) -> [DanglingReference] {
     guard !naming.references.isEmpty else { return [] }
     var found: [DanglingReference] = []
-    let view = try view(commit)
+    let datastores = try datastores(at: commit)
     let changed = Set(changes.changes.map(\.place))
     for edit in changes.changes.prefix(Self.reviewLimit) where edit.kind == .delete {
       try goOn()
-      for (datastore, index) in try naming.indexes(of: view, leadingTo: edit.datastore)
+      for (datastore, index) in naming.indexes(of: datastores, leadingTo: edit.datastore)
       where index.descriptor.target == nil {
         guard let ranks = index.ranks(of: edit.identifier.value) else { continue }
         for entry in try index.entries(at: ranks.prefix(20)) {
@@ -97,9 +97,9 @@ extension WorkContext {
 extension Naming {
   /// The indexes that lead to a datastore, declared or set by the user.
   fileprivate func indexes(
-    of view: any ReadableView, leadingTo target: String
-  ) throws(ModelError) -> [(any ReadableDatastore, any ReadableIndex)] {
-    try view.datastores.flatMap { datastore in
+    of datastores: [any ReadableDatastore], leadingTo target: String
+  ) -> [(any ReadableDatastore, any ReadableIndex)] {
+    datastores.flatMap { datastore in
       datastore.indexes.filter { leads($0.descriptor, of: datastore.descriptor, to: target) }.map { (datastore, $0) }
     }
   }

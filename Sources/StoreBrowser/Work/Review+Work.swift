@@ -190,7 +190,7 @@ extension WorkContext {
     return try store.changesKept(byUndoing: commit) { place throws(ModelError) in
       try goOn()
       guard let datastore = try view.datastore(place.datastore) else { return nil }
-      guard let edit = edits[place] else { return try datastore.record(place.identifier) }
+      guard let edit = edits[place] else { return try datastore.replaceable(place.identifier) }
       return edit.new.map {
         Record(
           identifier: place.identifier, version: $0.version, content: $0.bytes, coding: datastore.descriptor.coding)
@@ -216,10 +216,8 @@ extension WorkContext {
           answer.isCut = true
           continue
         }
-        let fields = Document.difference(
-          try change.old?.document() ?? .object([]), try change.new?.document() ?? .object([]))
         answer.records.append(
-          ReviewRecord(place: change.place, kind: change.kind, fields: fields.map(FieldRow.init)))
+          ReviewRecord(place: change.place, kind: change.kind, fields: try change.fieldRows()))
       }
     }
     answer.counts = known ?? tally.counts

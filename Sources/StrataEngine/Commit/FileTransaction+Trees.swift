@@ -91,7 +91,9 @@ extension FileTransaction {
   }
 
   /// The index of a tree's state, taken from the catalog if it was not touched yet. Returns nil if there is no such tree.
-  func treeIndex(of name: TreeName) throws(StorageError) -> Int? {
+  ///
+  /// - Parameter isReplaced: Whether the attributes are replaced, so that they need not be readable.
+  func treeIndex(of name: TreeName, isReplaced: Bool = false) throws(StorageError) -> Int? {
     if let treeIndex = state.pointee.treeIndex(of: name) {
       return state.pointee.trees[treeIndex].isDropped ? nil : treeIndex
     }
@@ -101,7 +103,12 @@ extension FileTransaction {
     let entry = try CatalogScan(file: file).entry(
       name, in: state.pointee.catalog.root, storedAt: base.links.catalog)
     guard let entry else { return nil }
-    let attributes = entry.attributes == .none ? Bytes() : try file.value(entry.attributes)
+    var attributes = Bytes()
+    do throws(StorageError) {
+      if entry.attributes != .none { attributes = try file.value(entry.attributes) }
+    } catch {
+      guard isReplaced, case .damaged = error else { throw error }
+    }
     return add(TreeState(name: name, entry: entry, attributes: attributes))
   }
 
@@ -139,7 +146,7 @@ extension FileTransaction {
   /// Restores a tree. Returns false if neither the view nor the transaction has such a tree.
   private func restore(_ name: TreeName, from view: View) throws(StorageError) -> Bool {
     let old = try view.catalogEntry(name)
-    let treeIndex = try treeIndex(of: name)
+    let treeIndex = try treeIndex(of: name, isReplaced: true)
     if let treeIndex, state.pointee.trees[treeIndex].isChanged {
       throw .wrongTree(name, reason: "it was changed before being restored")
     }

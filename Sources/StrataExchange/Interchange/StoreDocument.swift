@@ -80,7 +80,7 @@ package enum StoreDocument {
       throw ModelError.refused(reason: "not what export --interchange writes: {\"strata\":1,\"datastores\":[…]}")
     }
     var taken = Taken()
-    let known = Set(try store.refresh().datastores.map(\.descriptor.key))
+    let known = Set(try store.refresh().datastoreKeys)
     let read = try datastores.map { try Datastore($0) }
     for datastore in read where known.contains(datastore.descriptor.key) {
       throw ModelError.refused(reason: "there is a datastore \(datastore.descriptor.key) already; nothing was written")

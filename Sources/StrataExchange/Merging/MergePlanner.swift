@@ -87,7 +87,7 @@ package struct MergePlanner {
   }
 
   private func keys(at commit: CommitNumber) throws -> [String] {
-    try store.view(at: commit).datastores.map(\.descriptor.key)
+    try store.view(at: commit).datastoreKeys
   }
 
   // MARK: Datastores

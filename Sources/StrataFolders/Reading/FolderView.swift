@@ -22,9 +22,7 @@ package struct FolderView: ReadableView {
     self.contents = contents
   }
 
-  package var datastores: [any ReadableDatastore] {
-    get throws(ModelError) { iteration.datastores.keys.sorted().compactMap { folderDatastore($0) } }
-  }
+  package var datastoreKeys: [String] { iteration.datastores.keys.sorted() }
 
   package func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? { folderDatastore(key) }
 

@@ -18,6 +18,9 @@ package struct EditOptions: Sendable {
   package var learnsType = false
   /// How many records a preview describes one by one.
   package var detailLimit: Int
+  /// While the records that meet a condition are deleted: receives a sentence for each damaged one, which stays. If nil, the first one ends
+  /// the work.
+  package var leaveOut: (@Sendable (String) -> Void)?
   /// Receives the progress of the work, and returns whether to continue.
   package var progress: WorkProgress?
   /// Receives the number of records read to prove which fields the indexes are made from. A store without declared rules needs that proof

@@ -31,9 +31,18 @@ extension EngineStore {
     while true {
       let view = view(try onStorage { try engine.refresh() })
       var (count, first): (Int, StoredKey?) = (0, nil)
-      try view.forEachRecord(query, of: datastore) { record in
-        count += 1
-        if count == 1 { first = record.identifier }
+      func read(_ leaveOut: (@Sendable (String) -> Void)?) throws(ModelError) {
+        (count, first) = (0, nil)
+        try view.forEachRecord(query, of: datastore, leaveOut) { record in
+          count += 1
+          if count == 1 { first = record.identifier }
+        }
+      }
+      var leaveOut: (@Sendable (String) -> Void)?
+      do { try read(nil) } catch {
+        leaveOut = options.leaveOut
+        guard case .storage(_, kind: .damaged) = error, leaveOut != nil else { throw error }
+        try read(leaveOut)
       }
       guard let first else { throw .refused(reason: "no record meets the condition") }
       let name = count == 1 ? "delete \(datastore) \(first)" : "delete \(counted(count, "record"))"
@@ -47,7 +56,7 @@ extension EngineStore {
           isMoved = transaction.base.number != view.commit.rawValue
           if isMoved { return }
           try EditApplication(store: self, transaction: transaction, options: options)
-            .delete(query, from: view, datastore, meter)
+            .delete(query, from: view, datastore, leaveOut, meter)
         }
       }
       if !isMoved { return commit }
@@ -92,7 +101,10 @@ struct EditApplication {
   }
 
   /// Deletes the matching records of a view, some at a time.
-  func delete(_ query: RecordQuery, from view: EngineView, _ key: String, _ meter: WorkMeter) throws {
+  func delete(
+    _ query: RecordQuery, from view: EngineView, _ key: String, _ leaveOut: (@Sendable (String) -> Void)?,
+    _ meter: WorkMeter
+  ) throws {
     let indexing = try permitted(RecordIndexing(view.requiredDatastore(key), progress: options.proofProgress))
     let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
     var edits: [RecordEdit] = []
@@ -104,7 +116,7 @@ struct EditApplication {
       }
       edits.removeAll(keepingCapacity: true)
     }
-    try view.forEachRecord(query, of: key) { record in
+    try view.forEachRecord(query, of: key, leaveOut) { record in
       edits.append(RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil))
       if edits.count == Self.foreseenCount { try apply() }
     }
@@ -176,6 +188,9 @@ struct EditApplication {
     // The values of a record that no longer decodes (left out by a warm-up) are unknown, so its entries are searched for.
     let oldValues = theirs.flatMap { try? indexing.values(of: $0) }
     if let new {
+      guard new != .damaged else {
+        throw ModelError.refused(reason: "\(edit.datastore) \(edit.identifier): the content to bring back is damaged")
+      }
       let values: [[[UInt8]]]
       do throws(ModelError) {
         values = try indexing.values(
@@ -194,9 +209,10 @@ struct EditApplication {
 
 extension EngineView {
   fileprivate func forEachRecord(
-    _ query: RecordQuery, of key: String, _ body: (Record) throws -> Void
+    _ query: RecordQuery, of key: String, _ leaveOut: (@Sendable (String) -> Void)?, _ body: (Record) throws -> Void
   ) throws(ModelError) {
-    let datastore = try requiredDatastore(key)
+    let whole = try requiredDatastore(key)
+    let datastore: any ReadableDatastore = leaveOut.map { ReadableRest(of: whole, keepsRanks: true, tell: $0) } ?? whole
     try onStorage {
       var run = try query.run(query.plan(in: datastore), in: datastore)
       while let record = try run.next() { try body(record) }

@@ -54,7 +54,6 @@ extension EngineStore {
   {
     if first == second { return true }
     let (left, right) = (try engineView(at: first), try engineView(at: second))
-    if try left.ownDatastore(datastore) == nil, try right.ownDatastore(datastore) == nil { return true }
     let names = try treeNames(of: datastore, in: left, and: right)
     return try onStorage { try names.allSatisfy { try left.hasSameTree($0, as: right) } }
   }

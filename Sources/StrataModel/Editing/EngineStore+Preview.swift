@@ -69,7 +69,7 @@ private struct PreviewWork {
     }
     let old = theirs.flatMap { try? indexing.values(of: $0) }
     var values: [[[UInt8]]] = []
-    if let new {
+    if let new, new != .damaged {
       do {
         values = try indexing.values(
           of: new, under: edit.identifier, insteadOf: theirs, isBroughtBack: options.bringsBackContents)

@@ -13,7 +13,8 @@ extension EngineStore {
       // Everything, except which letters of the inbox are done: those must not be applied again.
       let names =
         try datastore.map { try treeNames(of: $0, in: source, and: present) }
-        ?? Set(present.view.trees()).union(source.view.trees()).subtracting([.letters]).sorted()
+        ?? Set(present.treeNames()).union(source.treeNames()).subtracting([.letters]).sorted()
+      if let datastore, names.isEmpty { throw ModelError.noSuchDatastore(datastore, known: try present.datastoreKeys) }
       guard try !names.allSatisfy({ try source.hasSameTree($0, as: present) }) else { return }
       try transaction.restore(names, from: source.view)
     }
@@ -21,21 +22,9 @@ extension EngineStore {
 
   /// All trees of a datastore that one of two views has: what the other has not got is dropped by a restore.
   func treeNames(of datastore: String, in first: EngineView, and second: EngineView) throws(ModelError) -> [TreeName] {
-    var names: Set<TreeName> = [.leftOut(of: datastore)]
-    for view in [first, second] {
-      guard let found = try view.ownDatastore(datastore) else { continue }
-      names.insert(.records(of: datastore))
-      for index in found.descriptor.indexes { names.insert(.index(index.name, of: datastore)) }
+    try Set(first.treeNames()).union(second.treeNames()).sorted().filter { name in
+      name == .records(of: datastore) || name == .leftOut(of: datastore) || name.indexName?.datastore == datastore
     }
-    guard names.contains(.records(of: datastore)) else {
-      throw .noSuchDatastore(datastore, known: try second.datastoreKeys)
-    }
-    var present: [TreeName] = []
-    for name in names {
-      let isThere = if try first.tree(name) != nil { true } else { try second.tree(name) != nil }
-      if isThere { present.append(name) }
-    }
-    return present.sorted()
   }
 
   package func pin(_ name: String, to commit: CommitNumber?) throws(ModelError) {

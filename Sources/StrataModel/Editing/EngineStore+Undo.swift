@@ -28,7 +28,9 @@ extension EngineStore {
     let changes = try inverse(of: commit, on: head, options.progress.map { pass(0, of: 2, $0) })
     guard !changes.isEmpty else {
       if try self.changes(of: commit).next(1).isEmpty { throw .refused(reason: "\(commit) changed no record") }
-      throw .refused(reason: "nothing of \(commit) is left to take back: later commits changed all of it")
+      let kept = try changesKept(byUndoing: commit, in: view(engine.head))
+      let reason = kept.unreadable ?? "later commits changed all of it"
+      throw .refused(reason: "nothing of \(commit) is left to take back: \(reason)")
     }
     return try self.commit(
       changes, info,
@@ -72,7 +74,11 @@ extension EngineStore {
     let keys = try Set(engineView(at: parent).datastoreKeys + engineView(at: commit).datastoreKeys).sorted()
     var changed: [String] = []
     for key in keys {
-      if !counted.contains(key), try descriptor(of: key, at: parent) == descriptor(of: key, at: commit) { continue }
+      do throws(ModelError) {
+        if !counted.contains(key), try descriptor(of: key, at: parent) == descriptor(of: key, at: commit) { continue }
+      } catch .storage(_, kind: .damaged) {
+        continue
+      }
       guard try isSame(key, in: head, and: commit) else { return nil }
       changed.append(key)
     }
@@ -90,7 +96,7 @@ extension EngineStore {
   }
 
   /// Returns the new content for each record that the commit changed. Later edits of other fields are kept, and so are later edits of the
-  /// same fields.
+  /// same fields, and records whose content before the commit cannot be read.
   private func inverse(
     of commit: CommitNumber, on head: CommitNumber, _ progress: WorkProgress?
   ) throws(ModelError) -> ChangeSet {
@@ -110,22 +116,22 @@ extension EngineStore {
           throw .refused(
             reason: "\(commit) changed records of \(change.datastore), a datastore that is gone: restore that first")
         }
-        let present = try datastore.replaceable(change.identifier)?.stored
+        let present = try datastore.replaceable(change.identifier)
         let wanted = content(of: change, takenBackFrom: present, datastore.descriptor)
-        guard wanted != present else { continue }
+        guard wanted != present?.stored, wanted != .damaged else { continue }
         inverse.changes.append(
-          RecordEdit(datastore: change.datastore, identifier: change.identifier, old: present, new: wanted))
+          RecordEdit(datastore: change.datastore, identifier: change.identifier, old: present?.stored, new: wanted))
       }
     }
     return inverse
   }
 
   private func content(
-    of change: RecordChange, takenBackFrom present: RecordContent?, _ descriptor: DatastoreDescriptor
+    of change: RecordChange, takenBackFrom record: Record?, _ descriptor: DatastoreDescriptor
   ) -> RecordContent? {
-    let (before, after) = (change.old?.stored, change.new?.stored)
-    if present == after { return before }
-    guard before != nil, after != nil else { return present }
+    let (before, after, present) = (change.old?.stored, change.new?.stored, record?.stored)
+    if present == after, record?.damage == change.new?.damage { return before }
+    guard before != nil, after != nil, ![before, after, present].contains(.damaged) else { return present }
     let contents = lifted([after, present, before], by: formats[descriptor.key])
     let merge = RecordMerge(descriptor, base: contents[0], mine: contents[1], theirs: contents[2])
     // A field that both changed keeps the later edit.
@@ -201,11 +207,15 @@ extension ChangeSet {
 }
 
 extension EngineView {
-  /// Whether a tree is the same in both views, or in neither.
+  /// Whether a tree is the same in both views, or in neither. A damaged one differs from every other.
   func hasSameTree(_ name: TreeName, as other: EngineView) throws -> Bool {
-    let (tree, twin) = (try view.tree(name), try other.view.tree(name))
-    guard try tree?.count == twin?.count, tree?.attributes == twin?.attributes else { return false }
-    var cursor = try difference(view, other.view, tree: name)
-    return try cursor.next() == nil
+    do {
+      let (tree, twin) = (try view.tree(name), try other.view.tree(name))
+      guard try tree?.count == twin?.count, tree?.attributes == twin?.attributes else { return false }
+      var cursor = try difference(view, other.view, tree: name)
+      return try cursor.next() == nil
+    } catch StorageError.damaged {
+      return false
+    }
   }
 }

@@ -86,6 +86,12 @@ struct EngineDatastore: ReadableDatastore {
     return record
   }
 
+  /// The record at a place, or with its damage if it cannot be read there.
+  func evenDamaged(_ key: StoredKey, at reference: RecordReference?) throws(ModelError) -> Record? {
+    guard let reference else { return nil }
+    return try Record.evenDamaged(key) { () throws(ModelError) in try record(key, at: reference) }
+  }
+
   func entry(_ identifier: [UInt8]) throws(ModelError) -> Entry? {
     view.store.beginReading(.keys([identifier], in: .records(of: descriptor.key), at: view.commit))
     defer { view.store.endReading() }

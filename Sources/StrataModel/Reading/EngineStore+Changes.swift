@@ -37,7 +37,7 @@ private final class FrameChanges: ChangeReader {
   private let datastores: [UInt32: EngineDatastore]
   private let remaining: Mutex<ArraySlice<Change>>
 
-  /// Nil where the trees tell more than the frame: it has too many changes to be sorted, or dropped a whole tree.
+  /// Nil where the trees tell more than the frame: it has too many changes to be sorted, dropped a whole tree, or is damaged.
   init?(of record: CommitRecord, view: EngineView, parent: EngineView) throws(ModelError) {
     var datastores: [UInt32: EngineDatastore] = [:]
     var count: UInt64 = 0
@@ -53,7 +53,11 @@ private final class FrameChanges: ChangeReader {
     guard try Set(view.datastoreKeys).isSuperset(of: parent.datastoreKeys) else { return nil }
     self.view = view
     self.datastores = datastores
-    remaining = Mutex(try Self.sortedChanges(of: record, in: view.store, datastores)[...])
+    do throws(ModelError) {
+      remaining = Mutex(try Self.sortedChanges(of: record, in: view.store, datastores)[...])
+    } catch .storage(_, kind: .damaged) {
+      return nil
+    }
   }
 
   func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
@@ -89,10 +93,10 @@ private final class FrameChanges: ChangeReader {
 
   private func recordChange(_ change: Change, in datastore: EngineDatastore) throws(ModelError) -> RecordChange {
     let key = datastore.descriptor.storedKey(change.key.array)
-    var old: Record?
-    if let replaced = change.replaced, !change.replacesDelete { old = try datastore.record(key, at: replaced) }
-    let new = change.kind == .put ? try datastore.record(key, at: change.reference) : nil
-    return RecordChange(datastore: datastore.descriptor.key, identifier: key, old: old, new: new)
+    return RecordChange(
+      datastore: datastore.descriptor.key, identifier: key,
+      old: try datastore.evenDamaged(key, at: change.replacesDelete ? nil : change.replaced),
+      new: try datastore.evenDamaged(key, at: change.kind == .put ? change.reference : nil))
   }
 }
 
@@ -101,12 +105,14 @@ final class DifferenceReader: ChangeReader {
   private struct State: Sendable {
     var keys: [String]
     var current: Walk?
+    var failure: ModelError?
   }
 
   private struct Walk: Sendable {
+    let key: String
     var cursor: DifferenceCursor
-    var old: EngineDatastore?
-    var new: EngineDatastore?
+    /// Read at the first difference, so that a datastore that cannot be read is in no way of the others.
+    var datastores: (old: EngineDatastore?, new: EngineDatastore?)?
   }
 
   private let old: EngineView
@@ -125,40 +131,41 @@ final class DifferenceReader: ChangeReader {
     defer { new.store.endReading() }
     return try state.withLock { state throws(ModelError) in
       var changes: [RecordChange] = []
+      if let failure = state.failure { throw failure }
       while changes.count < limit {
         if state.current == nil {
           guard let key = state.keys.popLast() else { break }
-          state.current = try walk(key)
+          let cursor = try onStorage { try difference(old.view, new.view, tree: .records(of: key)) }
+          state.current = Walk(key: key, cursor: cursor)
           continue
         }
-        guard let difference = try onStorage({ try state.current?.cursor.next() }) else {
-          state.current = nil
-          continue
+        do throws(ModelError) {
+          guard let difference = try onStorage({ try state.current?.cursor.next() }) else {
+            state.current = nil
+            continue
+          }
+          if let change = try recordChange(difference, in: &state.current) { changes.append(change) }
+        } catch {
+          // The changes that were found come first; the next part is the error.
+          guard case .storage(_, kind: .damaged) = error, !changes.isEmpty else { throw error }
+          state.failure = error
+          break
         }
-        if let walk = state.current, let change = try recordChange(difference, in: walk) { changes.append(change) }
       }
       return changes
     }
   }
 
-  private func walk(_ key: String) throws(ModelError) -> Walk {
-    let cursor = try onStorage { try difference(old.view, new.view, tree: .records(of: key)) }
-    return Walk(cursor: cursor, old: try old.ownDatastore(key), new: try new.ownDatastore(key))
-  }
-
-  private func recordChange(_ difference: Difference, in walk: Walk) throws(ModelError) -> RecordChange? {
-    guard let datastore = walk.new ?? walk.old else { return nil }
+  private func recordChange(_ difference: Difference, in walk: inout Walk?) throws(ModelError) -> RecordChange? {
+    guard let name = walk?.key else { return nil }
+    var datastores = walk?.datastores ?? nil
+    if datastores == nil { datastores = (try self.old.ownDatastore(name), try self.new.ownDatastore(name)) }
+    walk?.datastores = datastores
+    guard let datastore = datastores?.new ?? datastores?.old else { return nil }
     let key = datastore.descriptor.storedKey(difference.key.array)
-    let old = try walk.old?.record(key, of: difference.old)
-    let new = try walk.new?.record(key, of: difference.new)
+    let old = try datastores?.old?.evenDamaged(key, at: difference.old?.payload.record)
+    let new = try datastores?.new?.evenDamaged(key, at: difference.new?.payload.record)
     if let old, let new, old.isSame(as: new) { return nil }
     return RecordChange(datastore: datastore.descriptor.key, identifier: key, old: old, new: new)
-  }
-}
-
-extension EngineDatastore {
-  fileprivate func record(_ key: StoredKey, of entry: Entry?) throws(ModelError) -> Record? {
-    guard let reference = entry?.payload.record else { return nil }
-    return try record(key, at: reference)
   }
 }

@@ -27,14 +27,21 @@ extension EngineStore {
     var open = Set(newest.filter { $0.rawValue > 0 })
     while page.commits.count < limit, let number = open.max() {
       open.remove(number)
-      let record = try commitRecord(number)
-      let parents = record.parents.filter { $0 > 0 }.map { CommitNumber($0) }
-      if folded, record.changesNoRecord {
-        page.passed[number] = parents.first ?? CommitNumber(0)
-      } else {
-        page.commits.append(try described(record))
+      do throws(ModelError) {
+        let record = try commitRecord(number)
+        let parents = record.parents.filter { $0 > 0 }.map { CommitNumber($0) }
+        if folded, record.changesNoRecord {
+          page.passed[number] = parents.first ?? CommitNumber(0)
+        } else {
+          page.commits.append(try described(record))
+        }
+        open.formUnion(parents)
+      } catch {
+        // The commits that were found come first; the next page begins with the error.
+        guard case .storage(_, kind: .damaged) = error, !page.commits.isEmpty else { throw error }
+        open.insert(number)
+        break
       }
-      open.formUnion(parents)
     }
     page.next = open.sorted(by: >)
     return page

@@ -11,11 +11,10 @@ extension EngineStore {
     var versions: [RecordVersion] = []
     var walk = try VersionSource(of: key.bytes, in: datastore)
     while versions.count < limit, let version = try onStorage({ try walk.next() }) {
+      let put = version.change.flatMap { $0.kind == .put ? $0.reference : nil }
       versions.append(
-        try RecordVersion(commit: commit(CommitNumber(version.commit))) { () throws(ModelError) in
-          guard let change = version.change, change.kind == .put else { return nil }
-          return try datastore.record(key, at: change.reference)
-        })
+        RecordVersion(
+          commit: try commit(CommitNumber(version.commit)), record: try datastore.evenDamaged(key, at: put)))
     }
     return versions
   }

@@ -7,28 +7,21 @@ struct EngineView: ReadableView {
 
   var commit: CommitNumber { CommitNumber(view.number) }
 
-  var datastores: [any ReadableDatastore] {
-    get throws(ModelError) { try ownDatastores }
-  }
-
   var ownDatastores: [EngineDatastore] {
     get throws(ModelError) {
-      var found: [EngineDatastore] = []
-      for key in try datastoreKeys {
-        if let datastore = try ownDatastore(key) { found.append(datastore) }
-      }
-      return found
+      try datastoreKeys.map { key throws(ModelError) in try ownDatastore(key) }.compactMap(\.self)
     }
   }
 
   /// In the order of the keys.
   var datastoreKeys: [String] {
-    get throws(ModelError) {
-      store.beginReading(.outline(commit))
-      defer { store.endReading() }
-      return try onStorage { try view.trees(prefix: TreeName.records(of: "").bytes) }
-        .compactMap(\.datastoreKey)
-    }
+    get throws(ModelError) { try treeNames(prefix: TreeName.records(of: "").bytes).compactMap(\.datastoreKey) }
+  }
+
+  func treeNames(prefix: [UInt8] = []) throws(ModelError) -> [TreeName] {
+    store.beginReading(.outline(commit))
+    defer { store.endReading() }
+    return try onStorage { try view.trees(prefix: prefix) }
   }
 
   func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? { try ownDatastore(key) }
@@ -36,8 +29,13 @@ struct EngineView: ReadableView {
   func ownDatastore(_ key: String) throws(ModelError) -> EngineDatastore? {
     store.beginReading(.outline(commit))
     defer { store.endReading() }
-    guard let tree = try tree(.records(of: key)) else { return nil }
-    return EngineDatastore(view: self, descriptor: try store.descriptors.descriptor(tree.attributes.array), tree: tree)
+    do throws(ModelError) {
+      guard let tree = try tree(.records(of: key)) else { return nil }
+      let descriptor = try store.descriptors.descriptor(tree.attributes.array)
+      return EngineDatastore(view: self, descriptor: descriptor, tree: tree)
+    } catch .storage(let text, kind: .damaged) {
+      throw .storage("\(key) cannot be read: its descriptor is damaged: \(text)", kind: .damaged)
+    }
   }
 
   /// As `ownDatastore`, but throws where there is none.

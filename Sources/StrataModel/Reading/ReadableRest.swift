@@ -41,6 +41,8 @@ package struct ReadableRest: ReadableDatastore {
     }
   }
 
+  package func replaceable(_ key: StoredKey) throws(ModelError) -> Record? { try whole.replaceable(key) }
+
   package func identifier(parsing text: String) throws(ModelError) -> StoredKey { try whole.identifier(parsing: text) }
 
   package func verify(index: String?, progress: WorkProgress?) throws(ModelError) -> DatastoreVerification {
@@ -66,15 +68,28 @@ private struct ReadableEntriesRest: ReadableIndex {
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
     do { return try whole.entries(at: ranks) } catch { guard error.exitStatus == 3 else { throw error } }
     var found: [IndexEntry] = []
+    var lost: (ranks: Range<Int>, error: ModelError)?
     for rank in ranks.clamped(to: 0..<(try whole.count)) {
       do {
         found += try whole.entries(at: rank..<rank + 1)
       } catch {
         guard error.exitStatus == 3 else { throw error }
-        tell("records of \(datastore) are left out that cannot be reached: \(error)")
+        lost = ((lost?.ranks.lowerBound ?? rank)..<rank + 1, error)
       }
     }
+    if let lost { tell(sentence(lost.ranks, lost.error)) }
     return found
+  }
+
+  /// Names the records between which others cannot be reached.
+  private func sentence(_ ranks: Range<Int>, _ error: ModelError) -> String {
+    func key(_ rank: Int) -> StoredKey? {
+      rank < 0 ? nil : (try? whole.entries(at: rank..<rank + 1))?.first?.identifier
+    }
+    let ends = [key(ranks.lowerBound - 1).map { "behind \($0)" }, key(ranks.upperBound).map { "before \($0)" }]
+    let place = ends.compactMap(\.self).joined(separator: " and ")
+    let lost = "\(counted(ranks.count, "record")) of \(datastore)\(place.isEmpty ? "" : " \(place)")"
+    return "\(lost) left out, because they cannot be reached: \(error)"
   }
 
   func rank(of bound: KeyBound) throws(ModelError) -> Int { try whole.rank(of: bound) }

@@ -4,10 +4,35 @@ package import StrataDocuments
 /// The whole store as of one commit; immutable, cheap to take, safe from any thread.
 package protocol ReadableView: Sendable {
   var commit: CommitNumber { get }
-  /// All datastores, by key. The cost does not depend on the number of their records.
-  var datastores: [any ReadableDatastore] { get throws(ModelError) }
+  /// The keys of all datastores, in order.
+  var datastoreKeys: [String] { get throws(ModelError) }
   /// Returns one datastore, or nil if this view has none of that key.
   func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)?
+}
+
+extension ReadableView {
+  /// All datastores, by key. The cost does not depend on the number of their records.
+  package var datastores: [any ReadableDatastore] {
+    get throws(ModelError) {
+      try datastoreKeys.map { key throws(ModelError) in try datastore(key) }.compactMap(\.self)
+    }
+  }
+
+  /// All datastores that can be read, by key.
+  ///
+  /// - Parameter tell: receives the error of each other one, which names it.
+  package func readableDatastores(_ tell: (ModelError) -> Void) throws(ModelError) -> [any ReadableDatastore] {
+    var found: [any ReadableDatastore] = []
+    for key in try datastoreKeys {
+      do throws(ModelError) {
+        if let datastore = try datastore(key) { found.append(datastore) }
+      } catch {
+        guard error.exitStatus == 3 else { throw error }
+        tell(error)
+      }
+    }
+    return found
+  }
 }
 
 /// One datastore as of one commit.
@@ -21,6 +46,8 @@ package protocol ReadableDatastore: Sendable {
   var indexes: [any ReadableIndex] { get }
   /// Returns the record of an identifier, or nil.
   func record(_ key: StoredKey) throws(ModelError) -> Record?
+  /// Returns the record as an edit replaces it, or nil if there is none. One that cannot be read has `Record.damage`.
+  func replaceable(_ key: StoredKey) throws(ModelError) -> Record?
   /// Returns the records of a range of ranks in the order of their identifiers; ranks beyond the end are left out.
   func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor
   /// Returns the stored key for an identifier that a user typed (`2643743`, `"Ca"`, `Ca`), by the identifier's type; throws if the text
@@ -49,14 +76,8 @@ extension ReadableDatastore {
 }
 
 extension ReadableDatastore {
-  /// Returns the record as an edit replaces it, or nil if there is none. The content of a damaged one is `RecordContent.damaged`.
   package func replaceable(_ key: StoredKey) throws(ModelError) -> Record? {
-    do {
-      return try record(key)
-    } catch .storage(_, kind: .damaged) {
-      let content = RecordContent.damaged
-      return Record(identifier: key, version: content.version, content: content.bytes, coding: .opaque)
-    }
+    try Record.evenDamaged(key) { () throws(ModelError) in try record(key) }
   }
 }
 
@@ -156,6 +177,8 @@ package struct Record: Sendable, Equatable {
   package var coding: RecordCoding
   /// The lists that are stored unordered.
   var rules = MergeRules()
+  /// Why the stored bytes cannot be read; nil if they can. The content is then `RecordContent.damaged`.
+  package private(set) var damage: ModelError?
 
   package init(identifier: StoredKey, version: String, content: [UInt8], coding: RecordCoding) {
     self.identifier = identifier
@@ -164,48 +187,55 @@ package struct Record: Sendable, Equatable {
     self.coding = coding
   }
 
+  /// Reads a record, or returns one with its damage if it cannot be read.
+  ///
+  /// - Throws: other errors of `read`.
+  static func evenDamaged(
+    _ identifier: StoredKey, _ read: () throws(ModelError) -> Record?
+  ) throws(ModelError) -> Record? {
+    do { return try read() } catch {
+      guard case .storage(_, kind: .damaged) = error else { throw error }
+      let content = RecordContent.damaged
+      var record = Record(identifier: identifier, version: content.version, content: content.bytes, coding: .opaque)
+      record.damage = error
+      return record
+    }
+  }
+
   /// Returns the content as a document, with unordered lists sorted; opaque content gives `.data`. Costs a parse each time.
+  ///
+  /// - Throws: the damage of a record that cannot be read.
   package func document() throws(ModelError) -> Document {
-    rules.normalized(try onDocument(coding.document(of: content)))
+    if let damage { throw damage }
+    return rules.normalized(try onDocument(coding.document(of: content)))
   }
 
   /// Whether another state of the record is unchanged: the same bytes, or the same value with unordered lists in another order.
   func isSame(as other: Record) -> Bool {
-    if stored == other.stored { return true }
+    if stored == other.stored { return damage == other.damage }
     guard rules.hasUnordered, version == other.version, let document = try? document() else { return false }
     return document == (try? other.document())
   }
 
   /// Returns the selected parts of the document.
   package func document(at selection: DocumentSelection) throws(ModelError) -> Document {
-    try RawRecord(version: version, bytes: Bytes(content), coding: coding).document(at: selection)
+    if let damage { throw damage }
+    return try RawRecord(version: version, bytes: Bytes(content), coding: coding).document(at: selection)
   }
 }
 
 /// A state of a record at a commit.
 package struct RecordVersion: CommittedVersion {
   package var commit: CommitDetails
-  private let state: Result<Record?, ModelError>
+  /// Nil if the commit deleted it.
+  package var record: Record?
 
   package init(commit: CommitDetails, record: Record?) {
     self.commit = commit
-    state = .success(record)
+    self.record = record
   }
 
-  /// - Throws: errors of `read` other than damage, which the record's getter throws.
-  init(commit: CommitDetails, read: () throws(ModelError) -> Record?) throws(ModelError) {
-    self.commit = commit
-    state = Result(catching: read)
-    guard case .failure(let error) = state else { return }
-    guard case .storage(_, kind: .damaged) = error else { throw error }
-  }
-
-  /// Nil if the commit deleted it.
-  ///
-  /// - Throws: the damage of a version that cannot be read.
-  package var record: Record? { get throws(ModelError) { try state.get() } }
-
-  package var isDeletion: Bool { if case .success(nil) = state { true } else { false } }
+  package var isDeletion: Bool { record == nil }
 
   /// Whether a field has a value, or is missing. Returns false if the version cannot be read.
   package func has(_ value: Document?, at path: DocumentPath) -> Bool {
@@ -217,6 +247,9 @@ package struct RecordVersion: CommittedVersion {
 package typealias RecordChange = ChangedRecord<Record>
 
 extension RecordChange {
+  /// Why one of its contents cannot be read; nil if both can.
+  package var damage: ModelError? { old?.damage ?? new?.damage }
+
   /// The edit that makes the same change.
   package var edit: RecordEdit {
     RecordEdit(datastore: datastore, identifier: identifier, old: old?.stored, new: new?.stored)

@@ -17,7 +17,7 @@ extension Program {
         throw UsageError("--again does not go with a server: name another schema, ?schema=NAME", verb: arguments.verb)
       }
       let shown = shownLocation(url)
-      let keys = try openServer(url, readOnly: false, creates: true).head.datastores.map(\.descriptor.key)
+      let keys = try openServer(url, readOnly: false, creates: true).head.datastoreKeys
       guard Set(keys).isSubset(of: [CityFormat.defaultKey.rawValue, CountryFormat.defaultKey.rawValue]) else {
         throw ModelError.refused(reason: "\(shown) is not a sample store (it has \(keys.joined(separator: ", ")))")
       }

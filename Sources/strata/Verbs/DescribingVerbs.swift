@@ -8,8 +8,10 @@ import StrataTerminal
 extension VerbRun {
   /// Prints the contents of each field, one line per field.
   func describe() throws {
-    let store = try store()
-    let datastore = try datastore(in: view(of: store))
+    try printAllReadable(of: datastore(in: view(of: store()))) { try printDescription(of: $0) }
+  }
+
+  private func printDescription(of datastore: any ReadableDatastore) throws {
     let description = try description(of: datastore)
     if isJSON {
       for field in description.fields { try line(.description(field, of: description)) }

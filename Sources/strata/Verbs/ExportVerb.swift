@@ -55,7 +55,7 @@ extension VerbRun {
     }
     var writer = TableWriter(format)
     try output.bytes(writer.beginning)
-    for datastore in try view.datastores {
+    for datastore in try datastores(of: view) {
       let before = writer
       try printAllReadable(of: datastore) { datastore in
         writer = before

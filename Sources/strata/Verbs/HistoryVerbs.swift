@@ -137,6 +137,9 @@ extension VerbRun {
     let changes = try store.changes(from: store.resolve(required(1)), to: store.resolve(required(2)))
     while case let next = try changes.next(256), !next.isEmpty {
       for change in next {
+        if let damage = change.damage {
+          notice.give("\(change.datastore) \(change.identifier) cannot be compared: \(damage)")
+        }
         if isJSON { try line(.change(change)) } else { try printDifference(change) }
       }
     }
@@ -145,6 +148,7 @@ extension VerbRun {
   private func printDifference(_ change: RecordChange) throws {
     let sign = change.old == nil ? "+" : change.new == nil ? "-" : "~"
     try output.line("\(sign) \(change.datastore) \(change.identifier)")
+    if let damage = change.damage { return try output.line("    cannot be read: \(damage)") }
     for field in try change.fields() {
       try output.line("    \(field.path): \(field.old?.compactJSON ?? "—") → \(field.new?.compactJSON ?? "—")")
     }

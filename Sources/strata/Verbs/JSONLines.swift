@@ -54,16 +54,18 @@ extension Document {
     ]
   }
 
-  /// `{"datastore":…,"id":…,"change":"insert|update|delete","fields":[{"path":…,"old":…,"new":…}]}`
+  /// `{"datastore":…,"id":…,"change":"insert|update|delete","fields":[{"path":…,"old":…,"new":…}]}`; with a `problem` instead of the fields
+  /// if a content cannot be read.
   static func change(_ change: RecordChange) throws -> Document {
-    let fields = try change.fields()
-    return [
+    let fields = try change.damage == nil ? change.fields() : []
+    return .object(of: [
       "datastore": .string(change.datastore),
       "id": .identifier(change.identifier),
       "change": .string(change.kind.rawValue),
       "fields": .array(
         fields.map { .object(of: ["path": .string($0.path.description), "old": $0.old, "new": $0.new]) }),
-    ]
+      "problem": change.damage.map { .string("\($0)") },
+    ])
   }
 }
 

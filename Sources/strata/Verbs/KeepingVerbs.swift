@@ -44,7 +44,7 @@ extension VerbRun {
     }
     if isDryRun { throw UsageError("--dry-run does not say what compressed values would take", verb: arguments.verb) }
     try store.declareCompression(
-      isOn, of: try named.isEmpty ? store.head.datastores.map(\.descriptor.key) : named)
+      isOn, of: try named.isEmpty ? store.head.datastoreKeys : named)
   }
 
   /// `all`, a number of commits, an age such as `30d`, `12h`, `2w`, `90m`, or one of each: `100 or 30d`, `100 and 30d`.

@@ -9,7 +9,7 @@ extension VerbRun {
   func info() throws {
     let store = try store()
     let view = store.head
-    let datastores = try view.datastores
+    let datastores = try datastores(of: view)
     if isJSON {
       try line([
         "path": .string(store.path),

@@ -168,6 +168,8 @@ struct VerbRun {
     } catch let error as ModelError where error.exitStatus == 3 && !arguments.has("--strict") {
       output.leaveOut(output.count - start)
       try body(ReadableRest(of: datastore) { [notice] in notice.give($0) })
+      // All records were read, without an index that cannot be.
+      if !notice.isGiven { notice.give("\(datastore.descriptor.key): \(error)") }
     }
   }
 
@@ -214,7 +216,7 @@ struct VerbRun {
   /// The datastore that the second operand names; without it the only one.
   func datastore(in view: any ReadableView) throws -> any ReadableDatastore {
     if let key = arguments.operand(1) { return try datastore(key, in: view) }
-    let keys = try view.datastores.map(\.descriptor.key)
+    let keys = try view.datastoreKeys
     guard keys.count == 1 else {
       let reason = keys.isEmpty ? "the store has none" : "one of \(keys.joined(separator: ", "))"
       throw UsageError("DATASTORE is missing: \(reason)", verb: arguments.verb)
@@ -222,10 +224,15 @@ struct VerbRun {
     return try datastore(keys[0], in: view)
   }
 
+  /// The datastores that can be read. A notice reports each other one.
+  func datastores(of view: any ReadableView) throws -> [any ReadableDatastore] {
+    try view.readableDatastores { notice.give("datastore \($0)") }
+  }
+
   /// The datastore of a name.
   func datastore(_ key: String, in view: any ReadableView) throws -> any ReadableDatastore {
     if let datastore = try view.datastore(key) { return datastore }
-    throw ModelError.noSuchDatastore(key, known: try view.datastores.map(\.descriptor.key))
+    throw ModelError.noSuchDatastore(key, known: try view.datastoreKeys)
   }
 
   /// Prints a line: JSON, or a text for people.

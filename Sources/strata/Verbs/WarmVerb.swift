@@ -14,7 +14,7 @@ extension VerbRun {
     let lines = WarmLines(isJSON: isJSON)
     var status: Int32 = 0
     var isIdle = true
-    for datastore in try named.map({ [$0] }) ?? view.datastores {
+    for datastore in try named.map({ [$0] }) ?? datastores(of: view) {
       for index in datastore.descriptor.indexes where index.isStale {
         isIdle = false
         if try !rebuild(index, of: datastore.descriptor.key, in: store, lines) { status = 1 }

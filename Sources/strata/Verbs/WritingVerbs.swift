@@ -12,7 +12,8 @@ extension VerbRun {
     let view = try store.refresh()
     let datastore = try datastore(in: view)
     let key = datastore.descriptor.key
-    let options = EditOptions(progress: ProgressMeter("deleting").report)
+    var options = EditOptions(progress: ProgressMeter("deleting").report)
+    options.leaveOut = { [notice] in notice.give($0) }
     var changes = ChangeSet(base: view.commit)
     var identifiers: Set<StoredKey> = []
     let texts = arguments.operands(from: 2)
@@ -62,11 +63,8 @@ extension VerbRun {
     try printCommit(
       store.undo(commit, named: action, options: EditOptions(progress: ProgressMeter(action).report)))
     if isWhole { return }
-    let head = store.head
-    let kept = try store.changesKept(byUndoing: commit) { place throws(ModelError) in
-      try head.datastore(place.datastore)?.record(place.identifier)
-    }
-    if let sentence = kept.sentence { complain(sentence) }
+    let kept = try store.changesKept(byUndoing: commit, in: store.head)
+    if let sentence = kept.sentence { kept.unreadable == nil ? complain(sentence) : notice.give(sentence) }
   }
 
   func restore() throws {

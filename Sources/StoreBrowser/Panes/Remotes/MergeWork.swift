@@ -102,8 +102,8 @@ struct MergePlanRequest: Question, Hashable {
       for identifier in ordered where reply.clean.count < Self.cleanLimit {
         try context.goOn()
         let edit = RecordEdit(
-          datastore: key, identifier: identifier, old: try here.record(identifier)?.stored,
-          new: try there.record(identifier)?.stored)
+          datastore: key, identifier: identifier, old: try here.replaceable(identifier)?.stored,
+          new: try there.replaceable(identifier)?.stored)
         reply.clean.append(try clean(edit, isBoth: false, in: context))
       }
     }

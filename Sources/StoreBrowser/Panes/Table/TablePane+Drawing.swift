@@ -58,7 +58,7 @@ extension TablePane {
 
   private func emptyText(_ session: Session) -> String {
     if scan?.isRunning == true { return "searching…" }
-    if scan?.isCutShort == true { return "stopped before the first row; Esc again shows all" }
+    if scan?.isCutShort == true { return session.gaps[.filter] ?? "stopped before the first row; Esc again shows all" }
     if let reason = reasonForNoRows(session) { return reason }
     return source?.filter == nil && source?.range == nil ? "no records" : "no record matches"
   }
