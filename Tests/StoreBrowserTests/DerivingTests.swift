@@ -392,6 +392,38 @@ struct DerivingTests {
     #expect(driver.browser.table.storedCount == 10)
   }
 
+  @Test("numbers with and without a fraction stand with their decimal points below each other; copies are plain")
+  func decimalPoints() throws {
+    let values = ["-71.05977", "5", "1234567.5", "0.25", "-3"]
+    let documents = values.enumerated().map { place, text -> Document in
+      [
+        "id": .number(NumberText(place)), "x": .number(NumberText(unchecked: text)),
+        "y": .number(NumberText(unchecked: text)),
+      ]
+    }
+    let driver = Driver(
+      try Sample.documents(documents, [try Sample.index("y")]), size: Size(columns: 120, rows: 24),
+      start: .init(datastore: "T"))
+    /// The ends of the whole parts of x and y, line by line.
+    func edges(_ order: [Int]) -> Set<[Int]> {
+      let lines = driver.lines.dropFirst(3).map { $0.split(separator: "┃").dropFirst().first ?? "" }
+      return Set(
+        zip(lines, order).map { line, number in
+          let text = values[number].replacing("1234567", with: NumberFormat.count(1_234_567))
+          let (cells, wanted) = (Array(line), Array("  \(text)"))
+          let places = cells.indices.filter { cells[$0...].starts(with: wanted) }
+          return places.suffix(2).map { $0 + text.prefix { $0 != "." }.count }
+        })
+    }
+    #expect(edges([0, 1, 2, 3, 4]).count == 1, "\(driver.screen)")
+    try driver.play(":sort x")
+    #expect(edges([0, 4, 3, 1, 2]).count == 1, "\(driver.screen)")
+    driver.browser.table.column = try #require(
+      driver.browser.table.visibleColumns(driver.browser.session).firstIndex { $0.path == ".x" })
+    driver.press("j j y y")
+    #expect(driver.copied == "0.25")
+  }
+
   @Test(
     "numbers from 10,000 on have separators, also with a fraction, but not identifiers, references and dates; copies are plain"
   )

@@ -38,25 +38,22 @@ enum NumberFormat {
 
   /// The cells of a number from its decimal point on; 0 for a whole number, and for one that is scaled.
   static func fraction(_ text: String) -> Int {
-    guard let point = text.firstIndex(of: "."), text[point...].dropFirst().allSatisfy(\.isNumber) else { return 0 }
-    return text[point...].utf8.count
+    let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") }
+    return fraction.dropFirst().allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? fraction.count : 0
   }
 
-  /// Returns the width of a column of figures whose decimal points stand below each other, and the widest of their fractions.
-  static func measure(_ figures: some Sequence<Document>) -> (width: Int, fraction: Int) {
-    var (whole, widest) = (0, 0)
-    for text in figures.map(exact) {
-      whole = max(whole, SafeText.width(text) - fraction(text))
-      widest = max(widest, fraction(text))
+  /// Measures a column of figures.
+  static func measure(_ figures: some Sequence<Document>) -> ColumnExtent {
+    figures.reduce(into: ColumnExtent()) { extent, figure in
+      let text = exact(figure)
+      extent.widen(to: ColumnExtent(SafeText.width(text), fraction: fraction(text)))
     }
-    return (whole + widest, widest)
   }
 
-  /// A figure with spaces for the digits that others in its column have after the point, as far as there is room.
-  static func aligned(_ value: Document, fraction: Int, in width: Int) -> String {
-    let text = exact(value, in: width)
+  /// A number with spaces for the digits that others in its column have after the point, as far as there is room.
+  static func aligned(_ text: String, fraction: Int, in width: Int) -> String {
     let room = min(fraction - Self.fraction(text), width - SafeText.width(text))
-    return text + String(repeating: " ", count: max(0, room))
+    return room > 0 ? text + String(repeating: " ", count: room) : text
   }
 
   /// A figure of a group as lists show it: a mean, whose digits may never end, to four places, or to four digits if it is small.
@@ -132,6 +129,22 @@ enum NumberFormat {
     while abs(mantissa) < 1 { (mantissa, power) = (mantissa * 10, power - 1) }
     return "\(fixed(mantissa, digits: digits))e\(power)"
   }
+}
+
+/// The width of a column in cells, before its decimal points and from them on: they stand below each other.
+struct ColumnExtent: Sendable, Hashable {
+  private var whole = 0
+  private(set) var fraction = 0
+
+  var width: Int { whole + fraction }
+
+  init(_ width: Int = 0, fraction: Int = 0) { (whole, self.fraction) = (width - fraction, fraction) }
+
+  init(_ text: ValueText, width: Int) {
+    self.init(width, fraction: text.kind == .number ? NumberFormat.fraction(text.text) : 0)
+  }
+
+  mutating func widen(to other: Self) { (whole, fraction) = (max(whole, other.whole), max(fraction, other.fraction)) }
 }
 
 extension ValueText {

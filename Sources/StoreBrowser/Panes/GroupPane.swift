@@ -129,9 +129,10 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
         let isPlain = shown.kind == .number && !isSeparated && slot.column == 0
         let fraction = slot.column == 0 ? 0 : shownFigures[slot.column].fraction
         let text =
-          isPlain ? shown.fitting(slot.width) : NumberFormat.aligned(cell, fraction: fraction, in: slot.width)
+          isPlain ? shown.fitting(slot.width) : NumberFormat.exact(cell, in: slot.width)
         grid.write(
-          text, at: rect.at(2 + slot.x), width: slot.width, style: theme.style(shown.cellRole),
+          NumberFormat.aligned(text, fraction: fraction, in: slot.width), at: rect.at(2 + slot.x), width: slot.width,
+          style: theme.style(shown.cellRole),
           alignment: slot.x > 0 || shown.isTrailing ? .trailing : .leading)
       }
       guard hasBars, case .number(let value) = cells[measured] else { return }
@@ -161,7 +162,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   }
 
   /// The width of a column on the screen, and of what its numbers have after the point.
-  private func figures(_ column: Int, _ reply: GroupRequest.Reply, _ shown: Range<Int>) -> (width: Int, fraction: Int) {
+  private func figures(_ column: Int, _ reply: GroupRequest.Reply, _ shown: Range<Int>) -> ColumnExtent {
     let name = reply.columns[column]
     return NumberFormat.measure(reply.groups[shown].lazy.map { NumberFormat.figure($0.cells[column], of: name) })
   }

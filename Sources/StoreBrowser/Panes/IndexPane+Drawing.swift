@@ -108,7 +108,7 @@ extension IndexPane {
       style: theme.style(answer.isClean ? .inserted : .problem))
   }
 
-  private func keyWidth(_ inside: Rect) -> Int { max(3, min(widestKey, inside.columns / 2)) }
+  private func keyWidth(_ inside: Rect) -> Int { max(3, min(keys.width, inside.columns / 2)) }
 
   /// The columns of the counts, which are never cut.
   private var countWidth: Int { max(6, rows.lazy.map { NumberFormat.count($0.count).utf8.count }.max() ?? 0) }
@@ -123,23 +123,25 @@ extension IndexPane {
     let theme = session.theme
     let width = keyWidth(rect)
     let value = ValueText(key: row.key)
+    let text =
+      value.isTrailing ? NumberFormat.aligned(value.text, fraction: keys.fraction, in: width) : Self.text(of: row.key)
     grid.write(
-      Self.text(of: row.key), at: rect.at(2), width: width, style: theme.style(value.role),
+      text, at: rect.at(2), width: width, style: theme.style(value.role),
       alignment: value.isTrailing ? .trailing : .leading)
     grid.write(
       NumberFormat.count(row.count), at: rect.at(width + 3), width: countWidth, style: theme.style(.number),
       alignment: .trailing)
     // A label that is the key itself says nothing new.
-    var text = row.identifiers.enumerated().map { place, identifier in
+    var records = row.identifiers.enumerated().map { place, identifier in
       let label = row.labels.indices.contains(place) ? row.labels[place] : nil
       return named(identifier, label == value.text ? nil : label)
     }.joined(separator: "  ")
-    if row.count > row.identifiers.count { text += "  +\(NumberFormat.count(row.count - row.identifiers.count))" }
+    if row.count > row.identifiers.count { records += "  +\(NumberFormat.count(row.count - row.identifiers.count))" }
     if let before, Self.looksAlike(before.key, row.key) {
-      text += "   \(theme.warningSign) sorts apart from \(before.key)"
+      records += "   \(theme.warningSign) sorts apart from \(before.key)"
     }
     let left = width + 5 + countWidth
-    grid.write(text, at: rect.at(left), width: max(0, rect.columns - left))
+    grid.write(records, at: rect.at(left), width: max(0, rect.columns - left))
   }
 
   /// Whether two keys differ only in case or spaces, which a person may take for one.

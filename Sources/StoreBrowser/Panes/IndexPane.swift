@@ -16,9 +16,13 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
   private(set) var range: KeyInterval?
   var commit: CommitNumber?
   var rows: [KeyRow] = [] {
-    didSet { widestKey = rows.lazy.map { SafeText.width(Self.text(of: $0.key)) }.max() ?? 0 }
+    didSet {
+      keys = rows.reduce(into: ColumnExtent()) {
+        $0.widen(to: ColumnExtent(ValueText(key: $1.key), width: SafeText.width(Self.text(of: $1.key))))
+      }
+    }
   }
-  var widestKey = 0
+  private(set) var keys = ColumnExtent()
   var bounds: Range<Int>?
   var total = 0
   var list = ListWindow()

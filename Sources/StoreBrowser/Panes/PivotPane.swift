@@ -131,7 +131,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     // Of many lines and columns only those on the screen are measured.
     let shown = shownLines(frame, session)
     let left = 4 + min(frame.columns / 3, shown.reduce(4) { max($0, SafeText.width(text(rows[$1], 0))) })
-    func measure(_ column: Int) -> (width: Int, fraction: Int) {
+    func measure(_ column: Int) -> ColumnExtent {
       NumberFormat.measure(shown.lazy.compactMap { shownValue($0, column) })
     }
     let widths = columns.indices.lazy.map { min(20, max(SafeText.width(text(columns[$0], 1)), measure($0).width)) }
@@ -146,7 +146,8 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
       for (slot, fraction) in zip(slots, fractions) {
         guard let value = shownValue(line, slot.column) else { continue }
         grid.write(
-          NumberFormat.aligned(value, fraction: fraction, in: slot.width), at: rect.at(left + slot.x),
+          NumberFormat.aligned(NumberFormat.exact(value, in: slot.width), fraction: fraction, in: slot.width),
+          at: rect.at(left + slot.x),
           width: slot.width, alignment: .trailing)
         if line == list.selection, slot.column == column {
           grid.restyle(Rect(column: rect.left + left + slot.x, row: rect.top, columns: slot.width, rows: 1)) {

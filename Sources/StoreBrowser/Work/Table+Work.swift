@@ -81,10 +81,12 @@ package struct RowsAnswer: Sendable {
 struct ColumnSeen: Sendable, Hashable {
   var path: String
   var kind: ValueText.Kind
-  /// The widest text seen, in cells.
-  var width: Int
-  /// Whether labels are shown beside the values; `width` includes them.
+  /// The widest texts seen.
+  var extent: ColumnExtent
+  /// Whether labels are shown beside the values; `extent` includes them.
   var isNamed = false
+
+  var width: Int { extent.width }
 }
 
 extension WorkContext {
@@ -275,13 +277,14 @@ struct ColumnScan {
       var width = cell.value.visible(amongNumbers: false).text.count
       let label = targets[cell.path]?.label
       if let label { width += 3 + label.count }
+      let extent = ColumnExtent(cell.value, width: width)
       if let index = indexes[cell.path] {
-        seen[index].width = max(seen[index].width, width)
+        seen[index].extent.widen(to: extent)
         if label != nil { seen[index].isNamed = true }
         if [.null, .missing, .problem].contains(seen[index].kind) { seen[index].kind = cell.value.kind }
       } else {
         indexes[cell.path] = seen.count
-        seen.append(ColumnSeen(path: cell.path, kind: cell.value.kind, width: width, isNamed: label != nil))
+        seen.append(ColumnSeen(path: cell.path, kind: cell.value.kind, extent: extent, isNamed: label != nil))
       }
     }
   }

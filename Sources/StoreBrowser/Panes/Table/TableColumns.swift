@@ -16,6 +16,8 @@ struct TableColumn: Sendable, Hashable {
   var isTrailing: Bool
   /// Whether large numbers are shown with separators: not those of identifiers, references and dates.
   var isSeparated = false
+  /// The digits of numbers from the decimal point on, which stand below each other.
+  var fraction = 0
 
   /// Whether its texts tell records apart, also by their ends alone.
   var isName: Bool { source == .identifier }
@@ -54,8 +56,8 @@ struct TableColumns: Sendable, Hashable {
   private var places: [String: Int] = [:]
   /// The field that is the identifier, so that it is not shown twice.
   var identifierPath: String?
-  var keyWidth = 0
-  private var identifierWidth = 0
+  var key = ColumnExtent()
+  private var identifier = ColumnExtent()
   private var keyIsTrailing = false
   private var identifierIsTrailing = false
 
@@ -64,8 +66,8 @@ struct TableColumns: Sendable, Hashable {
     for column in columns { see(column) }
     let identifiers = rows.map { ValueText(key: $0.entry.identifier.value) }
     let keys = rows.map { ValueText(key: $0.entry.value) }
-    identifierWidth = max(identifierWidth, identifiers.map { SafeText.width($0.text) }.max() ?? 0)
-    keyWidth = max(keyWidth, keys.map { SafeText.width($0.text) }.max() ?? 0)
+    for text in identifiers { identifier.widen(to: ColumnExtent(text, width: SafeText.width(text.text))) }
+    for text in keys { key.widen(to: ColumnExtent(text, width: SafeText.width(text.text))) }
     identifierIsTrailing = identifiers.first?.isTrailing ?? identifierIsTrailing
     keyIsTrailing = keys.first { $0.kind != .null }?.isTrailing ?? keyIsTrailing
     if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
@@ -77,12 +79,12 @@ struct TableColumns: Sendable, Hashable {
   mutating func widen(for columns: [ColumnSeen], staged: [StoredKey], keyPath: String?) {
     for var column in columns {
       column.isNamed = places[column.path].map { seen[$0].isNamed } ?? false
-      if column.path == keyPath { keyWidth = max(keyWidth, column.width) }
+      if column.path == keyPath { key.widen(to: column.extent) }
       see(column)
     }
-    for identifier in staged.map({ ValueText(key: $0.value) }) {
-      identifierWidth = max(identifierWidth, SafeText.width(identifier.text))
-      identifierIsTrailing = identifier.isTrailing
+    for text in staged.map({ ValueText(key: $0.value) }) {
+      identifier.widen(to: ColumnExtent(text, width: SafeText.width(text.text)))
+      identifierIsTrailing = text.isTrailing
     }
   }
 
@@ -94,7 +96,7 @@ struct TableColumns: Sendable, Hashable {
     // A column that gets its first values, or begins or ceases to show labels, gets a new width.
     let isEmpty = [.null, .problem].contains(seen[position].kind)
     if isEmpty || column.isNamed != seen[position].isNamed { seen[position] = column }
-    seen[position].width = max(seen[position].width, column.width)
+    seen[position].extent.widen(to: column.extent)
   }
 
   /// Whether the values of a field are booleans, as far as they were seen.
@@ -146,18 +148,19 @@ struct TableColumns: Sendable, Hashable {
 
   private func identifierColumn(_ choice: ColumnChoice) -> TableColumn {
     let title = identifierPath.map(DocumentPath.title) ?? "id"
-    let natural = max(4, min(40, max(identifierWidth, title.count + 2)))
+    let natural = max(4, min(40, max(identifier.width, title.count + 2)))
     return TableColumn(
-      source: .identifier, title: title, width: choice.widths["id"] ?? natural, isTrailing: identifierIsTrailing)
+      source: .identifier, title: title, width: choice.widths["id"] ?? natural, isTrailing: identifierIsTrailing,
+      fraction: identifier.fraction)
   }
 
   private func keyColumn(_ index: String, _ choice: ColumnChoice, isSeparated: Bool) -> TableColumn {
     let isSeparated = isSeparated && keyIsTrailing
     let natural = max(
-      4, min(40, max(keyWidth + Self.separators(isSeparated, keyWidth), index.count + 2)))
+      4, min(40, max(key.width + Self.separators(isSeparated, key.width), index.count + 2)))
     return TableColumn(
       source: .key, title: index, width: choice.widths["key"] ?? natural, isTrailing: keyIsTrailing,
-      isSeparated: isSeparated)
+      isSeparated: isSeparated, fraction: key.fraction)
   }
 
   /// The cells that separators take in numbers of a width.
@@ -178,7 +181,8 @@ struct TableColumns: Sendable, Hashable {
       min(12, SafeText.width(title)), min(widest, seen.width + room), 3, format?.room(for: seen.width) ?? 0)
     return TableColumn(
       source: .field(seen.path), title: title, width: choice.widths[seen.path] ?? natural,
-      isTrailing: seen.kind == .number, isSeparated: isSeparated)
+      isTrailing: seen.kind == .number, isSeparated: isSeparated,
+      fraction: [nil, .plain, .thousands].contains(format) ? seen.extent.fraction : 0)
   }
 
   /// First the columns that the user put first; then names, indexed fields, single values, lists.

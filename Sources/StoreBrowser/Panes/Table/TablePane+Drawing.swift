@@ -226,6 +226,9 @@ extension TablePane {
       var style = theme.style(isSelected ? .text : value.cellRole)
       if look.isDeleted { style = style.with(Attributes.strike) }
       var text = column.isName ? SafeText.cutInTheMiddle(value.text, to: slot.width) : value.fitting(slot.width)
+      if column.fraction > 0, value.isTrailing {
+        text = NumberFormat.aligned(text, fraction: column.fraction, in: slot.width)
+      }
       if let before = before(of: look.identifier, column) {
         style = theme.style(.changed).with(.bold)
         let both =

@@ -12,7 +12,7 @@ extension TablePane {
       clearMarks()
       changed = [:]
     }
-    if self.source?.index != source.index { columns.keyWidth = 0 }
+    if self.source?.index != source.index { columns.key = ColumnExtent() }
     self.source = source
     self.anchor = anchor
     setAside = nil
