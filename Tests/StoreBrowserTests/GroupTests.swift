@@ -257,6 +257,28 @@ struct GroupTests {
       driver.lines.dropFirst().contains { $0.contains("1.234e49") || $0.contains("1.235e49") }, "\(driver.screen)")
   }
 
+  @Test("saved groups and pivots have fields and values as their headings, whole and as they are")
+  func plainHeadings() throws {
+    let file = "/tmp/strata-pivot-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(file) }
+    let long = String(repeating: "long ", count: 100)
+    let values: [Document] = ["line\nbreak", .string(long + "a"), .string(long + "b"), .null, "a name"]
+    let documents = values.enumerated().map {
+      ["id": .number(NumberText($0)), "v": $1, "a name": "x", "line\nbreak": 1] as Document
+    }
+    let driver = Driver(try Sample.documents(documents), start: .init(datastore: "T"))
+    try driver.play(":pivot \"a name\" v")
+    try driver.play(":export \(file)")
+    #expect(
+      try TestFile.text(file)
+        == "a name,null,\"\"\"a name\"\"\",\"line\nbreak\",\(long)a,\(long)b\nx,1,1,1,1,1\n")
+    TestFile.remove(file)
+    try driver.play("keys q")
+    try driver.play(#":group "line\nbreak""#)
+    try driver.play(":export \(file)")
+    #expect(try TestFile.text(file) == "\"line\nbreak\",count\n1,5\n", "\(driver.screen)")
+  }
+
   @Test("a saved pivot has the values as its headings, with quotes only where a text is written like another value")
   func headings() throws {
     let file = "/tmp/strata-pivot-\(UInt64.random(in: 0 ... .max)).csv"
@@ -266,7 +288,7 @@ struct GroupTests {
     let driver = Driver(try Sample.documents(documents), start: .init(datastore: "T"))
     try driver.play(":pivot w.x v")
     try driver.play(":export \(file)")
-    #expect(try TestFile.text(file) == "w.x,—,1.5,\"\"\"1.5\"\"\",2026-11-17,a.b\n1,1,1,1,1,1\n")
+    #expect(try TestFile.text(file) == "w.x,null,1.5,\"\"\"1.5\"\"\",2026-11-17,a.b\n1,1,1,1,1,1\n")
   }
 
   @Test("a field that is an object in some records is no unknown part of the others' values")

@@ -78,10 +78,10 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   }
 
   var rowColumns: [String] {
-    let texts = columns.map { ValueText(cell: $0).text }
-    let counts = Dictionary(texts.map { ($0, 1) }, uniquingKeysWith: +)
-    return [request?.keys[0].shortText ?? ""]
-      + zip(texts, columns).map { counts[$0] == 1 ? $0 : ValueText(cell: $1).visible.text }
+    let names =
+      [request.map { TableWriter.heading(of: $0.keys[0]) } ?? ""] + columns.map { TableWriter.cell($0) ?? "null" }
+    let counts = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
+    return names.prefix(1) + zip(names.dropFirst(), columns).map { counts[$0] == 1 ? $0 : $1.compactJSON }
   }
   func row(_ line: Int) -> [Document] { [rows[line]] + columns.indices.map { value(line, $0) ?? .null } }
 

@@ -51,7 +51,7 @@ package struct RecordGrouping: Sendable {
   }
 
   /// The names of the columns: the keys', then the figures'.
-  package var columns: [String] { keys.map(\.shortText) + figures.map(\.name) }
+  package var columns: [String] { keys.map(TableWriter.heading) + figures.map(\.name) }
 
   /// The groups of the records that a query keeps, in the order of their keys. The query's own order makes no difference.
   ///

@@ -91,7 +91,7 @@ package struct TableWriter: Sendable {
   package var end: [UInt8] { format == .json ? Array((isFirst ? "]\n" : "\n]\n").utf8) : [] }
 
   /// Returns the heading of a column: its plain name, as other tools expect it, unless that reads back as another path.
-  static func heading(of path: DocumentPath) -> String {
+  package static func heading(of path: DocumentPath) -> String {
     guard path.components.count == 1, case .member(let name)? = path.components.first, !name.isEmpty,
       name == name.trimmingSpaces
     else { return path.shortText }

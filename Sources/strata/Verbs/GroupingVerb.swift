@@ -72,7 +72,10 @@ extension VerbRun {
       let words = text.split { $0 == ":" || $0 == " " }.map(String.init)
       let isDescending = ["desc", "descending"].contains(words.last ?? "")
       let name = isDescending || ["asc", "ascending"].contains(words.last ?? "") ? words.dropLast() : words[...]
-      guard let column = grouping.columns.firstIndex(of: name.joined(separator: " ")) else {
+      let column =
+        grouping.columns.firstIndex(of: name.joined(separator: " "))
+        ?? (try? fieldPath(name.joined(separator: " "))).flatMap { grouping.keys.firstIndex(of: $0) }
+      guard let column else {
         throw UsageError(
           "groups are sorted by one of their columns, \(grouping.columns.joined(separator: ", ")), not by “\(text)”",
           verb: arguments.verb)
@@ -90,7 +93,7 @@ struct SelectedFields: Sendable {
 
   init(_ paths: [DocumentPath]) {
     self.paths = paths
-    names = paths.map(\.shortText)
+    names = paths.map(TableWriter.heading)
     selection = DocumentSelection(paths)
   }
 
