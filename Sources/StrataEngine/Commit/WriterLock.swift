@@ -155,7 +155,8 @@ extension Writer {
     let now = disk.now()
     guard holdsLock else { return }
     let isDue = monitor.withLock {
-      guard bytes == nil ? shared.activity.isShown : now &- shared.activity.written >= 100_000_000 else { return false }
+      let (written, isShown) = shared.activity
+      guard bytes == nil ? isShown : !isShown || now &- written >= 100_000_000 else { return false }
       shared.activity = (now, bytes != nil)
       return true
     }

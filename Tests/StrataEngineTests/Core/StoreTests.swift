@@ -421,6 +421,19 @@ struct StoreTests {
     #expect(store.activity == nil)
   }
 
+  @Test("what came of a work is told no more once the next has begun, however soon and short that is")
+  func repeatedWork() throws {
+    let disk = MemoryDisk()
+    let store = try FileStore.create(at: "busy", options: StoreOptions(idleSeconds: 60), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    store.setActivity(bytes("busy"))
+    store.leaveActivity(bytes("cancelled"))
+    #expect(store.activity == bytes("cancelled"))
+    store.setActivity(bytes("again"))
+    store.setActivity(nil)
+    #expect(store.activity == nil)
+  }
+
   @Test("a commit that brings a record back and then writes it is one version of it")
   func restoredAndWritten() throws {
     let store = FileStore.memory()
