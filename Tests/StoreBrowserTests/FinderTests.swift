@@ -99,6 +99,21 @@ struct FinderTests {
     #expect(driver.shows("name Fritz 001"), "\(driver.screen)")
   }
 
+  @Test("a store on another computer is asked for records in a pause of typing only")
+  func pause() throws {
+    let store = HeldStore(try Sample.large(20))
+    let request = FindRequest(text: "6", commit: store.head.commit, head: store.head.commit)
+    var context = WorkContext(store: store)
+    context.typingPause = 10
+    #expect(try request.reply(in: context).records.count == 1)
+    // The next key is typed when the work looks whether the store is far away.
+    store.isFar = { [cancellation = context.cancellation] in
+      cancellation.cancel()
+      return true
+    }
+    #expect(throws: ModelError.cancelled) { try request.reply(in: context) }
+  }
+
   @Test("Enter that is typed ahead waits for the records that are found, and the keys behind it wait too")
   func enterAhead() throws {
     let driver = Driver(try Sample.large(20), start: .init(datastore: "Item"))

@@ -19,6 +19,10 @@ final class HeldStore: EditableStore {
     self.holdsRecords = holdsRecords
   }
 
+  /// Whether it says to be on another computer.
+  nonisolated(unsafe) var isFar: @Sendable () -> Bool = { false }
+  var isDistant: Bool { isFar() }
+
   func letGo() { hold.withLock { $0 = nil } }
 
   private let damaged = Mutex<Set<StoredKey>?>([])

@@ -33,6 +33,8 @@ struct FindRequest: Question, Hashable {
   private static let commitLimit = 500
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    // Each letter takes several searches, each of them a round trip.
+    if context.store.isDistant { try context.pause() }
     var reply = Reply(request: self, records: [], commits: [])
     for datastore in try context.datastores(at: commit)
     where self.datastore == nil || self.datastore == datastore.descriptor.key {

@@ -63,6 +63,7 @@ package final class RemoteStore: EditableStore {
   }
 
   package var isAway: Bool { line.problem != nil }
+  package var isDistant: Bool { true }
   /// While the line is broken, that is what there is to say, and not where the store lay before.
   package var isInPlace: Bool { isAway || line.browsed?.isAbsent != true }
   package var writer: WriterHold? { line.browsed?.writer }

@@ -23,7 +23,7 @@ struct EngineDatastore: ReadableDatastore {
     return copy
   }
 
-  var isDistant: Bool { view.store.engine.isServed || view.store.distant != nil }
+  var isDistant: Bool { view.store.isDistant }
 
   var count: Int { get throws(ModelError) { try tree.entryCount() } }
 

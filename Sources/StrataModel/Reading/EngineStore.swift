@@ -112,6 +112,7 @@ package final class EngineStore: EditableStore {
 
   package var identity: String { engine.identity.text }
 
+  package var isDistant: Bool { engine.isServed || distant != nil }
   package var isInPlace: Bool { isInMemory || (engine as? FileStore)?.isInPlace ?? true }
   /// Why a store that is not in place takes no changes.
   package static let absence = "the store was deleted or moved"

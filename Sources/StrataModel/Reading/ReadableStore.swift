@@ -10,6 +10,8 @@ package protocol ReadableStore: AnyObject, Sendable {
   var access: StoreAccess { get }
   /// Whether it still lies where it was opened: false if it was deleted or moved.
   var isInPlace: Bool { get }
+  /// Whether each search is a round trip to another computer.
+  var isDistant: Bool { get }
   /// The findings of the last opening: recovery and damage.
   var openingReport: [String] { get }
   /// Describes the unreadable part of the store, and the commit up to which it can be read. Nil if opening found no damage.
@@ -65,6 +67,7 @@ package protocol ReadableStore: AnyObject, Sendable {
 
 extension ReadableStore {
   package var isInPlace: Bool { true }
+  package var isDistant: Bool { false }
   package var generation: UInt64 { 0 }
   package var historyBytes: UInt64? { nil }
 
