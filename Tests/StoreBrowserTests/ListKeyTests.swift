@@ -49,6 +49,18 @@ struct ListKeyTests {
     try checkFinding(TransposePane.self, "asia", driver("keys Space Space gt"))
   }
 
+  @Test("nothing is saved over a folder, and a folder is not offered to be replaced")
+  func folders() throws {
+    let folder = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).csv"
+    TestFile.makeFolder(folder)
+    defer { TestFile.remove(folder) }
+    for commands in [[":export \(folder)"], [":frequency countrycode", ":export \(folder)"]] {
+      let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+      for command in commands { try driver.play(command) }
+      #expect(driver.status.contains("is a folder") && driver.browser.overlays.isEmpty, "\(driver.screen)")
+    }
+  }
+
   @Test("s saves the lines of a list")
   func saving() throws {
     let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).csv"

@@ -165,6 +165,17 @@ package struct BrowserFiles: Sendable {
 
   func exists(_ path: String) -> Bool { access(expanding(path), F_OK) == 0 }
 
+  /// Whether a file lies where one is to be written; throws if something else does, which cannot be replaced.
+  func holdsFile(_ path: String) throws(ModelError) -> Bool {
+    var status = stat()
+    guard stat(expanding(path), &status) == 0 else { return false }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      let what = status.st_mode & S_IFMT == S_IFDIR ? "is a folder" : "is not a plain file"
+      throw .refused(reason: "\(path) \(what); give another name")
+    }
+    return true
+  }
+
   /// Writes a file as `FileOutput` does. If `body` throws, an existing file stays as it is.
   ///
   /// - Returns: the path of the copy of the old file, if it was written in place.

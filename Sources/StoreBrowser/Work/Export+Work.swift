@@ -16,7 +16,7 @@ package struct ExportRequest: Question {
   /// Writes a stream: memory does not grow with the number of records.
   package func reply(in context: WorkContext) throws(ModelError) -> ExportAnswer {
     let datastore = try context.datastore(source.datastore, at: commit)
-    if !replaces, context.files.exists(file) {
+    if !replaces, try context.files.holdsFile(file) {
       return ExportAnswer(isRefused: true, file: file, records: 0, bytes: 0)
     }
     var answer = ExportAnswer(file: file, records: 0, bytes: 0)
