@@ -32,12 +32,17 @@ extension VerbRun {
 
   /// Throws if the store is behind ssh and the verb must run where the store is.
   func requireFileHere() throws(ModelError) {
-    guard let text = arguments.operand(0), RemoteLocation.isSSH(text) else { return }
+    guard let text = arguments.operand(0), RemoteLocation.isSSH(text),
+      case .ssh(let user, let host, let port, let path) = try remoteLocation(text)
+    else { return }
     let verb = arguments.verb.name
     let needsFile = ["--history", "--interchange", "--entities"].contains { verb == "export" && arguments.has($0) }
     guard Self.verbsOverLine.contains(verb), !needsFile, verb != "delete" || !arguments.has("--where") else {
+      let shell = "ssh \(port.map { "-p \($0) " } ?? "")\(user.map { "\($0)@" } ?? "")\(host)"
+      let there = path.hasPrefix("/~/") ? String(path.dropFirst()) : path
       throw .refused(
-        reason: "\(verb) works on a store that lies on this computer: run it there (ssh HOST strata \(verb) PATH), or "
+        reason:
+          "\(verb) works on a store that lies on this computer: run it there (\(shell) strata \(verb) \(there)), or "
           + "strata clone '\(text)' PATH makes a copy here")
     }
   }

@@ -51,6 +51,22 @@ struct AskingTests {
     }
   }
 
+  @Test("a line that ssh cannot open, and a machine without the program, are told with the words to type")
+  func wordsToType() throws {
+    for (status, told) in [(255, "“ssh -p 22 ada@desk”"), (127, "scp -P 22 \"$(command -v strata)\" ada@desk:/usr")] {
+      let script = "/tmp/strata-ssh-\(UInt64.random(in: 0 ... .max))"
+      try DurableFile.replace(script, with: Array("#!/bin/sh\nexit \(status)\n".utf8))
+      defer { unlink(script) }
+      chmod(script, 0o755)
+      let words = PipePeer.words(user: "ada", host: "desk", port: 22, path: "/x", program: script)
+      let peer = try PipePeer(words, name: "desk")
+      do {
+        _ = try peer.heads()
+        Issue.record("it answered")
+      } catch { #expect("\(error)".contains(told), "\(error)") }
+    }
+  }
+
   @Test("a commit that turns out to be lacking is asked for over the same pipe, behind the rest of the answer")
   func lacking() throws {
     let theirs = try ExchangedStore("theirs")

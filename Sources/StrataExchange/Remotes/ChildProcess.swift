@@ -14,6 +14,8 @@ final class ChildProcess: LineEnds {
   private let errors: Int32
   private let process: pid_t
   private let keepsTerminal: Bool
+  /// The options of ssh, and the host, among the words.
+  private let way: [String]
   private let state = Mutex(State())
 
   /// - Parameters:
@@ -41,6 +43,8 @@ final class ChildProcess: LineEnds {
     }
     process = child
     self.keepsTerminal = keepsTerminal
+    let end = words.firstIndex(of: "--") ?? 0
+    way = Array(words[..<end].drop { $0 != "-p" } + words[end...].dropFirst().prefix(1))
     input = toChild[1]
     output = fromChild[0]
     errors = kept
@@ -72,12 +76,14 @@ final class ChildProcess: LineEnds {
     switch status {
     case 127:
       return "there is no strata on the other side's PATH. Copy this program there, for example: "
-        + "scp \"$(command -v strata)\" HOST:/usr/local/bin/"
+        + "scp \(way.dropLast().map { $0 == "-p" ? "-P " : "\($0) " }.joined())\"$(command -v strata)\" "
+        + "\(way.last ?? "HOST"):/usr/local/bin/"
     case 255
     where !keepsTerminal && ["denied", "verification failed", "authentication"].contains(where: words.contains):
       return
         "\(words). ssh cannot ask from here (BatchMode): give it a key or an agent, or run strata fetch in a terminal"
-    case 255: return "\(words.isEmpty ? "ssh failed" : words); “ssh HOST” in a shell must work first"
+    case 255:
+      return "\(words.isEmpty ? "ssh failed" : words); “ssh \(way.joined(separator: " "))” in a shell must work first"
     default: return words.isEmpty ? "it went away without a word (status \(status))" : words
     }
   }
