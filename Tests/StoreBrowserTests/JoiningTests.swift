@@ -49,6 +49,27 @@ struct JoiningTests {
     #expect(driver.status.contains("it is joined from Country, to which countrycode leads"), "\(driver.status)")
   }
 
+  @Test("a join from a joined column is refused, because no record itself leads further")
+  func chains() throws {
+    let driver = try driver(Sample.store(), ":reference name Country", ":join home = countrycode name, population")
+    let join = ":join far = home.name population"
+    for step in [":reference home.name Country", join] { try driver.play(step) }
+    #expect(driver.shows("home.name is a derived column"), "\(driver.screen)")
+    driver.press("Esc Esc g q")
+    let text = try #require(driver.editorRequest?.text)
+    driver.tell(.editorClosed(EditorOutcome(text: text + "join    far = home.name population\n")))
+    #expect(driver.editorRequest?.text.contains("home.name is a derived column") == true, "\(driver.screen)")
+    #expect(driver.browser.table.source?.joined.map(\.name) == ["home"])
+  }
+
+  @Test("a condition of a view that misspells a joined column is told the name of the column")
+  func misspelt() throws {
+    let driver = try driver(Sample.store(), "keys g q")
+    driver.tell(
+      .editorClosed(EditorOutcome(text: "where countrycode.population > 1M\njoin countrycode population\n")))
+    #expect(driver.editorRequest?.text.contains("did you mean Country.population") == true, "\(driver.screen)")
+  }
+
   @Test("joined columns are sorted, filtered and grouped by as in a loop, and computed columns are made of them")
   func orders() throws {
     let store = try Sample.store()

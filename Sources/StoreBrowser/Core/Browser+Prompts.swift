@@ -158,7 +158,9 @@ extension Browser {
       case .export: return exportProblem(with: text)
       case .computedColumn where text.contains("="): _ = try WorkContext.computed(text)
       case .join where text.trimmed.contains(" "):
-        if let current = session.current { _ = try Join(parsing: text, of: current.descriptor, session.naming) }
+        if let current = session.current {
+          _ = try Join(parsing: text, of: current.descriptor, session.naming, beside: table.source)
+        }
       case .set: _ = try WorkContext.assignment(text)
       case .addIndex: _ = try IndexChange(adding: text)
       case .compact: _ = try CommitRetention(parsing: text.trimmed)

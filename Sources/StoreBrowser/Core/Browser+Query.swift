@@ -29,6 +29,10 @@ struct QueryRequest: Question {
     for join in source.joined where query.texts(.join).contains(join.text) && purpose == .apply {
       unknown += try context.unknownName(in: join, at: commit).map { [$0] } ?? []
     }
+    for place in unknown.indices {
+      let known = unknown[place].nearest + source.derivedPaths.map(\.shortText)
+      unknown[place].nearest = UnknownName.nearest(to: unknown[place].path.shortText, among: known)
+    }
     return Reply(
       plan: plan.joined(separator: " · "),
       order: try OrderRequest(source: source, commit: commit).reply(in: context), unknown: unknown.first)
@@ -81,7 +85,7 @@ extension Browser {
       query.clause = .range
       if let range = query.range {
         let known = session.current?.indexes.map(\.descriptor.name) ?? []
-        guard known.contains(range.index) || range.index == Self.identifiers else {
+        guard known.contains(range.index) || [Self.identifiers, "id"].contains(range.index) else {
           let error = ModelError.noSuchIndex(
             range.index, datastore: source.datastore, known: known + [Self.identifiers])
           throw .invalid(text: range.index, column: 1, reason: error.description)
@@ -91,7 +95,7 @@ extension Browser {
       }
       query.clause = .join
       for text in query.texts(.join) {
-        try source.add(Join(parsing: text, of: descriptor, session.naming), beside: table.columns)
+        try source.add(Join(parsing: text, of: descriptor, session.naming, beside: source), beside: table.columns)
       }
       query.clause = .column
       try source.add(query.computed, beside: table.columns)

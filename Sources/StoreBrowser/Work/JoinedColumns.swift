@@ -24,7 +24,11 @@ struct Join: Hashable, Sendable {
   var otherName: String { "NAME = \(text) gives another name" }
 
   /// Reads `FIELD FIELD, …` or `NAME = FIELD FIELD, …`; without a name the columns have that of the target.
-  init(parsing text: String, of descriptor: DatastoreDescriptor, _ naming: Naming) throws(ModelError) {
+  ///
+  /// - Parameter source: The rows with the columns that are derived already, which lead nowhere.
+  init(
+    parsing text: String, of descriptor: DatastoreDescriptor, _ naming: Naming, beside source: RowSource? = nil
+  ) throws(ModelError) {
     self.text = text.trimmed
     let (given, rest) = text.splitOutsideQuotes(at: "=") ?? ("", text.trimmed)
     let lead = rest.words.first ?? ""
@@ -33,6 +37,9 @@ struct Join: Hashable, Sendable {
       return .invalid(text: text, column: place + 1, reason: reason)
     }
     field = try WorkContext.path(lead)
+    if source?.derives([field]) == true {
+      throw refuse(lead, "\(field.shortText) is a derived column; a join follows a field of the record itself")
+    }
     guard let target = naming.fields(of: descriptor).target(of: field) else {
       throw refuse(lead, "\(field.shortText) leads to no datastore; :reference \(field.shortText) DATASTORE says where")
     }
@@ -173,7 +180,7 @@ extension Browser {
       return session.warn("nothing is joined as \(text)\(names.isEmpty ? "" : "; there are \(names)")")
     }
     do throws(ModelError) {
-      let join = try Join(parsing: text, of: descriptor, session.naming)
+      let join = try Join(parsing: text, of: descriptor, session.naming, beside: source)
       let check = Inquiry { [shown = session.shown] context throws(ModelError) in
         try context.unknownName(in: join, at: shown)
       }
