@@ -381,7 +381,7 @@ struct WritingTests {
     driver.tell(.editorClosed(EditorOutcome(text: "// x\n{\"name\": \"Bern\",\n  oops}\n")))
     let again = try #require(driver.editorRequest)
     #expect(again.text.contains("oops"))
-    #expect(again.text.hasPrefix("// line 2, column 3"))
+    #expect(again.text.hasPrefix("// line 4, column 3"), "as the editor counts")
     #expect(again.line == 4)
     #expect(again.column == 3)
     driver.tell(.editorClosed(EditorOutcome(text: request.text.replacing("121631", with: "9"))))

@@ -120,10 +120,12 @@ extension Browser {
   }
 
   mutating func reopen(_ editing: ExternalEdit, _ text: String, line: Int, column: Int, reason: String) {
+    // Lines are counted as the editor does, with those of the header.
+    let header = editing.header.filter { !$0.hasPrefix("line ") }
+    let line = line + header.count + 1
     let sentence = "line \(line), column \(column): \(reason)"
-    let header = [sentence] + editing.header.filter { !$0.hasPrefix("line ") }
     openEditor(
-      editing.subject, text: text, header: header, line: line + header.count, column: column, ifUnchanged: sentence)
+      editing.subject, text: text, header: [sentence] + header, line: line, column: column, ifUnchanged: sentence)
     session.warn(sentence)
   }
 
