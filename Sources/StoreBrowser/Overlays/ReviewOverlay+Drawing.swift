@@ -142,7 +142,7 @@ extension ReviewOverlay {
       grid.write("\(theme.warningSign) \(refusal)", at: foot, width: width, style: theme.style(.warning))
     } else {
       var verb = "name and commit"
-      if case .migration = subject { verb = "run the migration with these changes, in one transaction" }
+      if case .migration = subject { verb = "run again with these changes, in one transaction" }
       if letter != nil { verb = "apply the letter" }
       let warnings = lines.count { if case .note(_, .warning) = $0 { true } else { false } }
       let isBelow = warnings > 0 && lines.count + 4 > inside.rows
@@ -162,7 +162,7 @@ extension ReviewOverlay {
     switch subject {
     case .staged: "w  Review and commit"
     case .undo(let commit, let isRedo): "\(isRedo ? "^r  Redo: take back the undo" : "u  Undo: take back") \(commit)"
-    case .migration: "a  Mend these records and run the migration again"
+    case .migration: "a  Mend these records and run again"
     case .restore(let commit, let datastore): "Restore \(datastore ?? "the whole store") to \(commit)"
     case .letter(let letter): "Letter of \(letter.program): \(letter.action)"
     }

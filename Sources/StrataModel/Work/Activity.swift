@@ -53,7 +53,7 @@ package struct Activity: Hashable, Codable, Sendable {
     package var course: [Int]?
 
     /// The seconds from which on the time of a step says how fast it is.
-    static let measurable = 0.05
+    package static let measurable = 0.05
 
     package init(title: String, done: Int, total: Int, isComplete: Bool, cost: Int? = nil) {
       self.title = title

@@ -41,8 +41,12 @@ extension Cockpit {
     return count > 0 ? " \(NumberFormat.counted(count, "staged change")) wait\(count == 1 ? "s" : "") too." : ""
   }
 
-  private func name(of writer: WriterHold) -> String { "\(writer.program) (process \(writer.processIdentifier))" }
-  private func since(_ writer: WriterHold) -> String { session.time.clock(writer.since) }
+  private func name(of writer: WriterHold) -> String {
+    writer.processIdentifier == 0 ? writer.name : "\(writer.program) (process \(writer.processIdentifier))"
+  }
+  private func since(_ writer: WriterHold) -> String {
+    session.time.clock(writer.since > 0 ? writer.since : session.now)
+  }
 }
 
 extension WorkRun {
@@ -60,7 +64,7 @@ extension WorkRun {
       parts.append(NumberFormat.count(activity.done))
     }
     func text() -> String { parts.joined(separator: " \(theme.dot) ") + " — \(keys)" }
-    while parts.count > 2, SafeText.width(text()) > width { parts.removeLast() }
+    while parts.count > 1, SafeText.width(text()) > width { parts.removeLast() }
     return text()
   }
 }

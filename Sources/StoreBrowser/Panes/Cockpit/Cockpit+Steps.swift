@@ -40,7 +40,9 @@ extension Cockpit {
     let counts = step.total > 0 ? of : NumberFormat.count(step.done)
     let seconds = step.seconds ?? 0
     let hasTime = step.seconds != nil && (step.done > 0 || step.isComplete)
-    let rate = run.isRunning && !step.isComplete ? step.rate : seconds > 0 ? Double(step.done) / seconds : nil
+    let rate =
+      run.isRunning && !step.isComplete
+      ? step.rate : seconds >= Activity.Step.measurable ? Double(step.done) / seconds : nil
     var row = Row(
       step: step, count: counts, rate: "", time: hasTime ? TimeText.duration(seconds: seconds) : "", role: .text)
     if run.hasFailed(step) {

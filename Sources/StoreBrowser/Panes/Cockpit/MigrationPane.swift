@@ -303,7 +303,9 @@ struct MigrationPane: PermanentPane {
     } else if failures.isEmpty {
       note = "E fix"
     }
-    if failure.byteCount > 0 { note = "\(NumberFormat.bytes(failure.byteCount))  \(note)" }
+    let words = SafeText.width("\(failure.place.datastore)/\(failure.place.identifier)  \(failure.reason)") + 4
+    let size = "\(NumberFormat.bytes(failure.byteCount))  "
+    if failure.byteCount > 0, words + SafeText.width(size + note) <= rect.columns { note = size + note }
     let noteWidth = min(rect.columns, SafeText.width(note))
     grid.write(note, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
     grid.write(
