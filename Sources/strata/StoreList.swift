@@ -67,7 +67,7 @@ extension Program {
         )
       }
       if let writer = store.writer {
-        lines += ["", "\(writer.program) (pid \(writer.processIdentifier)) writes it now"]
+        lines += ["", "\(writer.name) writes it now"]
       }
       return lines + store.openingReport
     } catch { return [error.description] }

@@ -93,6 +93,15 @@ struct DamageTests {
     #expect(driver.browser.farewell?.hasPrefix("1 staged change kept for Atlas.strata; the commit") == true)
   }
 
+  @Test("a process that has just taken the lock, and has not said so yet, is named without figures")
+  func unknownHolder() throws {
+    let hold = WriterHold(processIdentifier: 0, program: "", since: 0)
+    let driver = Driver(
+      HeldStore(try Sample.store(), by: hold), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    #expect(driver.title.contains("held by another process ·"), "\(driver.title)")
+    #expect(ModelError.locked(hold).description == "held by another process")
+  }
+
   @Test("a title that has no room for both names the absence of the server, not the program that had the lock")
   func awayBeforeWriter() throws {
     let hold = WriterHold(processIdentifier: 812, program: "Atlas of all places", since: Sample.now)

@@ -154,6 +154,24 @@ struct FeelTests {
     }
   }
 
+  @Test("the title of the screen shortens the name of work rather than cut what follows it")
+  func failedWork() throws {
+    let documents = (0..<20).map { number -> Document in
+      ["id": .number(NumberText(number)), "score": number == 7 ? "seven" : .number(NumberText(number))]
+    }
+    for (columns, name) in [(80, "i"), (80, String(repeating: "index", count: 6)), (120, "index")] {
+      let driver = Driver(
+        try Sample.documents(documents), size: Size(columns: columns, rows: 30), start: .init(datastore: "T"))
+      driver.isHolding = true
+      try driver.play(":add-index \(name)=score")
+      driver.press("2")
+      driver.release()
+      #expect(driver.title.contains("failed · HEAD #") && driver.title.hasSuffix("live "), "\(driver.screen)")
+      let hasHelp = name.count > 9 || driver.status.contains("? help")
+      #expect(driver.status.contains("6 shows it") && hasHelp, "\(driver.screen)")
+    }
+  }
+
   @Test("blame before a commit names the value that the earlier commit wrote, beside the shown one")
   func deeperBlame() throws {
     let store = try Sample.store()

@@ -61,8 +61,12 @@ extension Browser {
 
   /// The lines above and below the panes.
   private var lines: ScreenLines {
-    let standing = titleRight(wide: session.size.columns >= 110)
-    let room = session.size.columns - min(SafeText.width(standing), session.size.columns * 3 / 4) - 3
+    let most = session.size.columns * 3 / 4
+    var standing = titleRight(wide: session.size.columns >= 110)
+    if SafeText.width(standing) > most { standing = titleRight(wide: false) }
+    let excess = SafeText.width(standing) - most
+    if excess > 0 { standing = titleRight(wide: false, excess: excess) }
+    let room = session.size.columns - min(SafeText.width(standing), most) - 3
     let state = state
     return ScreenLines(
       theme: session.theme, store: titleLeft(in: room), status: standing,
@@ -87,10 +91,11 @@ extension Browser {
     return text()
   }
 
-  private func titleRight(wide: Bool) -> String {
+  /// - Parameter excess: The columns by which the name of the running work is to be shorter.
+  private func titleRight(wide: Bool, excess: Int = 0) -> String {
     var parts: [String] = []
     if let words = session.keepingWords { parts.append(words) }
-    if let chip = workChip { parts.append(chip) }
+    if let chip = workChip(excess: excess) { parts.append(chip) }
     if let asOf = session.asOf {
       let age =
         session.outline?.commit.number == asOf
@@ -110,8 +115,7 @@ extension Browser {
     if let writer = session.status.writer, session.awaySince == nil,
       wide || !session.runs.contains(where: \.isRunning)
     {
-      parts.append(
-        "held by \(writer.program) (pid \(writer.processIdentifier)) since \(session.time.clock(writer.since))")
+      parts.append("held by \(writer.name)\(writer.since > 0 ? " since \(session.time.clock(writer.since))" : "")")
     }
     if let next = session.status.nextPruning {
       parts.append("history not shortened, next try \(session.time.clock(next))")
@@ -133,18 +137,19 @@ extension Browser {
   }
 
   /// The work that runs here or in another program, shown on every screen: `⟳ describe City 57 %`.
-  private var workChip: String? {
+  private func workChip(excess: Int) -> String? {
     let sign = session.theme.isASCII ? "@" : "⟳"
+    func short(_ label: String) -> String { SafeText.cut(label, to: max(8, min(28, SafeText.width(label)) - excess)) }
     func chip(_ label: String, _ percent: Int?, stalled: Int?) -> String {
       let part = percent.map { " \($0) %" } ?? ""
       let stall = stalled.map { ", nothing for \($0) s" } ?? ""
-      return "\(sign) \(SafeText.cut(label, to: 28))\(part)\(stall)"
+      return "\(sign) \(short(label))\(part)\(stall)"
     }
     if let run = session.runs.last(where: \.isRunning) {
       return chip(run.title, run.percent, stalled: run.stalled(at: session.now))
     }
     if session.longWork.isEmpty, let failed = session.unseenFailure {
-      return "\(session.theme.problemSign) \(SafeText.cut(failed.title, to: 28)) failed"
+      return "\(session.theme.problemSign) \(short(failed.title)) failed"
     }
     return session.longWork.first.map { work in
       let percent = work.progress.flatMap { progress in
@@ -177,7 +182,9 @@ extension Browser {
     guard session.longWork.isEmpty, let run = session.unseenFailure, case .failed(let reason) = run.ending else {
       return nil
     }
-    return StatusText("\(theme.problemSign) \(run.title) failed: \(reason) — 6 shows it", .problem)
+    // The cockpit says why; a narrow foot needs the room for keys.
+    let why = session.size.columns < 100 ? "" : ": \(reason)"
+    return StatusText("\(theme.problemSign) \(run.title) failed\(why) — 6 shows it", .problem)
   }
 
   /// The state at the right of the foot: the running work, the meaning of the selected row's sign, the staged changes, or the store's size.

@@ -43,7 +43,7 @@ package enum ModelError: Error, Hashable, Sendable, CustomStringConvertible {
       "no index \(name) in \(datastore)" + Self.list(known, lead: "; there are ", none: "; it has none")
     case .noSuchRecord(let identifier, let datastore): "no record \(identifier) in \(datastore)"
     case .noSuchCommit(let name, let reason): "no commit \(name)" + (reason.map { ": \($0)" } ?? "")
-    case .locked(let hold): "held by \(hold.program) (pid \(hold.processIdentifier)) since \(hold.sinceTime)"
+    case .locked(let hold): "held by \(hold.name)\(hold.since > 0 ? " since \(hold.sinceTime)" : "")"
     case .readOnly(let reason): "the store is read-only: \(reason)"
     case .conflict(let conflicts): Self.join(conflicts.map(\.sentence), none: "the change conflicts with the store")
     case .notUnique(let conflicts):
@@ -96,6 +96,9 @@ package enum StorageFailure: Hashable, Sendable {
 }
 
 extension WriterHold {
+  /// The program and its process, which are not known in the moment in which it takes the lock.
+  package var name: String { processIdentifier == 0 ? "another process" : "\(program) (pid \(processIdentifier))" }
+
   /// The local time of day since which the lock is held, with the date if that was not today: `09:14`.
   package var sinceTime: String {
     let since = LocalTime.civil(at: since)
