@@ -72,6 +72,8 @@ struct LayoutTests {
     #expect(panes(160, 48) == [.stores, .table, .record, .history, .difference, .index])
     let narrow = Layout(size: Size(columns: 80, rows: 24), view: .main, focus: .table, mode: .normal)
     #expect(narrow.rect(of: .record)?.columns == 80)
+    let reading = Layout(size: Size(columns: 80, rows: 24), view: .main, focus: .record, mode: .normal)
+    #expect(reading.rect(of: .record)?.rows == 13 && narrow.rect(of: .record)?.rows == 7)
     let wide = Layout(size: Size(columns: 120, rows: 24), view: .main, focus: .table, mode: .normal)
     #expect(wide.rect(of: .record)?.top == 1)
   }

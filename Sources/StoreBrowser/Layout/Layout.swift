@@ -66,14 +66,15 @@ package struct Layout: Sendable, Hashable {
 
   private static func main(in body: Rect, focus: PaneID, hasDifference: Bool) -> Arranged {
     if body.columns < 60 { return [(focus, body)] }
-    if body.columns < 100 { return narrow(in: body) }
+    if body.columns < 100 { return narrow(in: body, focus: focus) }
     if body.columns >= 140, body.rows >= 36 { return everything(in: body, focus: focus, hasDifference) }
     return columns(in: body, focus: focus)
   }
 
-  /// Under 100 columns: stores and table, the record below.
-  private static func narrow(in body: Rect) -> Arranged {
-    let recordHeight = body.rows >= 13 ? max(5, min(max(14, body.rows / 4), body.rows / 3)) : 0
+  /// Under 100 columns: stores and table, the record below; it takes the larger part while it has the keys.
+  private static func narrow(in body: Rect, focus: PaneID) -> Arranged {
+    let height = focus == .record ? body.rows * 3 / 5 : max(5, min(max(14, body.rows / 4), body.rows / 3))
+    let recordHeight = body.rows >= 13 ? height : 0
     let (upper, lower) = body.split(top: body.rows - recordHeight)
     let (stores, table) = upper.split(left: 22)
     var result: Arranged = [(.stores, stores), (.table, table)]
