@@ -57,6 +57,16 @@ struct LookingTests {
     #expect(driver.selectedIdentifier == "2661552")
   }
 
+  @Test("a description shows the spread of a field whole, or not at all", arguments: [80, 100, 120, 125, 160])
+  func wholeSpread(columns: Int) throws {
+    let documents = (0..<40).map { ["id": .number(NumberText($0)), "a rather long name of a field": 1] as Document }
+    let driver = Driver(
+      try Sample.documents(documents), size: Size(columns: columns, rows: 30), start: .init(datastore: "T"))
+    driver.press("I")
+    let isCut = driver.lines.contains { $0.contains("█…") || $0.contains(" …") && $0.contains("rather") }
+    #expect(!isCut, "\(driver.screen)")
+  }
+
   @Test("a range has its exact number before any scrolling")
   func range() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -177,17 +177,16 @@ private struct DescribeColumns {
     self.width = width
     let longest = description.fields.map { SafeText.width($0.name) }.max() ?? 0
     let isWide = width >= 110
-    let valueWidth = isWide ? 14 : 9
+    let valueWidth = isWide ? 13 : 9
     let nameWidth = min(longest, isWide ? 30 : 18)
     add("field", nameWidth, role: .key) { field, _ in SafeText.cutInTheMiddle(field.name, to: max(5, nameWidth)) }
-    add("types", isWide ? 14 : 8) { field, _ in field.kinds.map(\.kind.typeName).joined(separator: " ") }
+    add("types", isWide ? 12 : 8) { field, _ in field.kinds.map(\.kind.typeName).joined(separator: " ") }
     add("null", 7, isTrailing: true, role: .number) { field, theme in
       let count = field.nulls + field.missing
-      return count == 0 ? theme.dot : NumberFormat.fitting("\(count)", in: 7)
+      return count == 0 ? theme.dot : NumberFormat.exact(.number(NumberText(count)), in: 7)
     }
     add("distinct", 10, isTrailing: true, role: .number) { field, _ in
-      let (sign, text) = (field.isEstimated ? "~" : "", NumberFormat.count(field.distinct))
-      return sign + (text.utf8.count < 10 ? text : NumberFormat.fitting("\(field.distinct)", in: 9))
+      (field.isEstimated ? "~" : "") + NumberFormat.exact(.number(NumberText(field.distinct)), in: 9)
     }
     add("least", valueWidth, isTrailing: true) { field, _ in Self.text(field.least, valueWidth) }
     if isWide {
@@ -197,7 +196,7 @@ private struct DescribeColumns {
       }
     }
     add("greatest", valueWidth, isTrailing: true) { field, _ in Self.text(field.greatest, valueWidth) }
-    if width >= 96 {
+    if width - left >= FieldDescription.distributionParts {
       add("spread", FieldDescription.distributionParts, role: .bar) { field, theme in
         Bars.spark(field.distribution.map(Double.init), isASCII: theme.isASCII)
       }
