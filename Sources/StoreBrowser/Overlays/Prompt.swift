@@ -234,8 +234,7 @@ struct Prompt: Pane {
       }
     } else {
       grid.write(
-        standing(session) ?? (hint.isEmpty ? defaultHint : hint), at: Point(column: 1, row: keys.top),
-        width: keys.columns - 2,
+        standing(session) ?? hint(in: keys.columns - 2), at: Point(column: 1, row: keys.top), width: keys.columns - 2,
         style: theme.style(.dim))
     }
     drawSuggestions(on: &grid, above: status, theme: theme)
@@ -252,6 +251,13 @@ struct Prompt: Pane {
     else { return nil }
     // The typed text may not be a condition yet: then the state is that of the last valid one.
     return standing.filter == field.text.trimmed ? standing.text : "\(standing.filter): \(standing.text)"
+  }
+
+  /// The hint without as many parts before the last as have no room.
+  private func hint(in width: Int) -> String {
+    var parts = (hint.isEmpty ? defaultHint : hint).split(separator: " · ").map(String.init)
+    while parts.count > 2, SafeText.width(parts.joined(separator: " · ")) > width { parts.remove(at: parts.count - 2) }
+    return parts.joined(separator: " · ")
   }
 
   private var defaultHint: String {
