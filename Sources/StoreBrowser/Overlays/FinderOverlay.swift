@@ -122,7 +122,9 @@ struct FinderOverlay: SearchPane {
   }
 
   func rect(in body: Rect, session: Session) -> Rect {
-    body.centered(Size(columns: min(body.columns - 2, 90), rows: min(body.rows, 24)))
+    // A list to choose from is as high as its items, the border and the field.
+    let rows = title != nil && datastore == nil ? min(24, all.count + 3) : 24
+    return body.centered(Size(columns: min(body.columns - 2, 90), rows: min(body.rows, rows)))
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {

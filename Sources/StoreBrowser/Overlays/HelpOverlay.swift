@@ -35,7 +35,7 @@ struct HelpOverlay: SearchPane {
 
   func lineCount(_ session: Session) -> Int { lines.count }
   func headerRows(_ frame: PaneFrame) -> Int { 2 }
-  func footerRows(_ frame: PaneFrame) -> Int { 1 }
+  func footerRows(_ frame: PaneFrame) -> Int { frame.rows < 16 ? 1 : 6 }
 
   /// Moves in the sheet switch to the list.
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
@@ -104,9 +104,10 @@ struct HelpOverlay: SearchPane {
       "\(lines.count) of \(all.count) commands", at: inside.origin, width: inside.columns,
       style: theme.style(.dim), alignment: .trailing)
     if let selected {
-      grid.write(
-        "\(theme.enterKey) run it · \(selected.entry.help)", at: Point(column: inside.left, row: inside.bottom - 1),
-        width: inside.columns, style: theme.style(.dim))
+      grid.writeWrapped(
+        "\(theme.enterKey) run it · \(selected.entry.help)",
+        in: inside.split(top: inside.rows - footerRows(frame)).bottom,
+        style: theme.style(.dim))
     }
     grid.cursor = cursor
   }

@@ -37,7 +37,7 @@ struct TextOverlay: ListPane {
     text =
       ConditionGrammar.introduction.wrapped(to: 70)
       + ConditionGrammar.forms.flatMap { form in
-        ["", form.spelling, "    \(form.example)"] + form.meaning.wrapped(to: 70).map { "  \($0)" }
+        ["", form.spelling, "    \(form.example)"] + form.meaning.wrapped(to: 68).map { "  \($0)" }
       }
   }
 

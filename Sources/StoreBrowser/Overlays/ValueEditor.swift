@@ -204,6 +204,7 @@ struct ValueEditor: Pane {
       if !isDate, !seen.isEmpty, field.lines.count == 1 { keys.append("\(along) values seen") }
       if !isNew, !decides { keys.append("Tab list") }
       if takesLines { keys.append("^o new line") }
+      if !isDate, kind != .bool { keys.append("^u clear") }
       return keys.joined(separator: "  ")
     }
     guard let suggestion else { return "\(theme.problemSign) \(problem)" }
