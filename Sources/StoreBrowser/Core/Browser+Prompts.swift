@@ -30,7 +30,7 @@ extension Browser {
         "PATH = EXPR\(marked > 0 ? " in \(NumberFormat.counted(marked, "marked record"))" : "") · a preview follows"
     case .computedColumn:
       text = table.selectedComputed(session)?.text ?? ""
-      hint = "NAME = EXPR · + - * / ( ) length lower upper trim replace date if · NAME alone takes it away"
+      hint = "NAME = EXPR · + - * / length lower upper trim replace date if · NAME removes"
     case .join:
       text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) " } ?? ""
       hint = "FIELD FIELD, … · NAME = FIELD FIELD, … · NAME alone takes them away"
