@@ -29,6 +29,27 @@ struct KeptTests {
     #expect(files.loadRemembered().remembered.bookmarks.keys.sorted() == ["a", "b"])
   }
 
+  @Test("a folder that hangs keeps keys waiting for three seconds, and nothing is saved there before it is read")
+  func hangingFolder() throws {
+    let (store, folder, clock) = (try Sample.store(), newFolder(), SetClock())
+    defer { TestFile.remove(folder) }
+    let files = BrowserFiles(folder: folder)
+    Driver(store, start: .init(datastore: "City"), files: files).press("m a")
+    let driver = Driver(store, start: .init(datastore: "City"), files: files, isHolding: true) {
+      $0.clock = { clock.now }
+    }
+    driver.releaseAll { $0.slot.name != "remembered" }
+    let first = driver.selectedIdentifier
+    driver.press("j")
+    #expect(driver.selectedIdentifier == first)
+    clock.pass(seconds: 4)
+    driver.tell(.tick(nil))
+    #expect(driver.selectedIdentifier != first)
+    driver.press("m b")
+    driver.releaseAll { $0.slot.name != "remembered" }
+    #expect(files.loadRemembered().remembered.bookmarks.keys.sorted() == ["a"])
+  }
+
   @Test("bookmarks that cannot be read are set aside and said, and no save replaces them", arguments: ["{", "[1]"])
   func damagedRemembered(text: String) throws {
     let (store, folder) = (try Sample.store(), newFolder())

@@ -69,8 +69,10 @@ extension Browser {
     if record.waiting != nil || session.keeping.waiting != nil { return true }
     return session.running.contains { slot, work in
       if replay { return !Self.unawaited.contains(slot) }
-      // A read that takes so long that it reports progress delays no key; Esc cancels it.
+      // A read that takes so long that it reports progress delays no key; Esc cancels it. A folder of kept views that hangs delays none
+      // either; nothing is saved there then.
       return Self.awaited.contains(slot) && !(slot == .gather && work.progress != nil)
+        && !(slot == .remembered && work.stalled(at: session.now) != nil)
     }
   }
 
