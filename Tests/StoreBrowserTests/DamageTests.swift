@@ -309,10 +309,10 @@ struct DamageTests {
     try TestFile.flip(after: #""key":"Town","#, in: folder + "/data")
     store = try EngineStore.open(path: folder, program: "tests")
     let driver = Driver(store, size: Self.wide)
-    #expect(driver.status.contains("Town cannot be read: its descriptor is damaged"), "\(driver.screen)")
+    #expect(driver.status.contains("the descriptor of Town cannot be read"), "\(driver.screen)")
     #expect(driver.browser.session.datastore == "City" && driver.shows("Bern"), "\(driver.screen)")
     #expect(driver.lines.contains { $0.contains("⚠Town") && $0.contains("damaged") }, "\(driver.screen)")
     driver.press("1 j Enter")
-    #expect(driver.status.contains("Town cannot be read") && driver.shows("Bern"), "\(driver.screen)")
+    #expect(driver.status.contains("descriptor of Town cannot be read") && driver.shows("Bern"), "\(driver.screen)")
   }
 }

@@ -72,7 +72,7 @@ extension DamagedStoreVerbTests {
     #expect(try ProgramRun(["put", path, "Lake"], input: #"{"id": 2, "name": "Deeper"}"#).status == 0)
     let changes = try frames()[0].changes
     try damage(changes.lowerBound..<(changes.lowerBound + 60))
-    let words = "River cannot be read: its descriptor is damaged: damaged record at byte"
+    let words = "the descriptor of River cannot be read: damaged record at byte"
     for arguments in [["info", path], ["export", path], ["records", path, "River"], ["get", path, "River", "1"]] {
       let run = try ProgramRun(arguments)
       #expect(run.status == 3 && run.complaint.contains(words), "\(arguments): \(run.complaint)")

@@ -34,7 +34,7 @@ struct EngineView: ReadableView {
       let descriptor = try store.descriptors.descriptor(tree.attributes.array)
       return EngineDatastore(view: self, descriptor: descriptor, tree: tree)
     } catch .storage(let text, kind: .damaged) {
-      throw .storage("\(key) cannot be read: its descriptor is damaged: \(text)", kind: .damaged)
+      throw .storage("the descriptor of \(key) cannot be read: \(text)", kind: .damaged)
     }
   }
 

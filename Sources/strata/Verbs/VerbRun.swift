@@ -226,7 +226,7 @@ struct VerbRun {
 
   /// The datastores that can be read. A notice reports each other one.
   func datastores(of view: any ReadableView) throws -> [any ReadableDatastore] {
-    try view.readableDatastores { notice.give("datastore \($0)") }
+    try view.readableDatastores { notice.give("\($0)") }
   }
 
   /// The datastore of a name.
