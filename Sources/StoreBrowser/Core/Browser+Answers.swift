@@ -19,7 +19,8 @@ extension Browser {
       if let leftOut { session.complain(leftOut) }
     case .failed(let error):
       session.running[id.slot] = nil
-      session.gaps[id.slot] = error.exitStatus == 3 && id.slot == .filter ? error.opening(session.path).description : nil
+      let isGap = error.exitStatus == 3 && id.slot == .filter
+      session.gaps[id.slot] = isGap ? error.opening(session.path).description : nil
       session.endRun(id, error == .cancelled ? .cancelled : .failed(error.description))
       if error == .cancelled { ended(id.slot) } else { fail(id.slot, error) }
     }
