@@ -277,12 +277,14 @@ struct WholeEditTests {
     #expect(driver.browser.table.source?.filter == #"tags has "b""#, "\(driver.screen)")
   }
 
-  @Test(":write leads to the command that writes a file")
-  func write() throws {
+  @Test(
+    "an unknown command leads to the one that is spelt alike, otherwise to one whose help has the word",
+    arguments: [("write x.csv", "export"), ("bookmarks", "bookmark"), ("serach x", "search")])
+  func unknownCommand(typed: String, name: String) throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
     driver.press(":")
-    driver.type("write x.csv")
+    driver.type(typed)
     driver.press("Enter")
-    #expect(driver.shows("perhaps :export"), "\(driver.screen)")
+    #expect(driver.shows("perhaps :\(name)"), "\(driver.screen)")
   }
 }

@@ -117,7 +117,8 @@ extension Browser {
     } else if let named = CommandTable.command(named: name) {
       (command, value) = (named, argument)
     } else {
-      let near = FuzzySearch.entries(matching: name).first.map { "; perhaps :\($0.name)" } ?? ""
+      let nearest = UnknownName.nearest(to: name, among: CommandTable.all.map(\.name)).first
+      let near = (nearest ?? FuzzySearch.entries(matching: name).first?.name).map { "; perhaps :\($0)" } ?? ""
       reject(prompt, .invalid(text: text, column: 1, reason: "there is no command “\(name)”\(near)"))
       return
     }
