@@ -116,6 +116,27 @@ struct LookingTests {
     #expect(other.hasQuit)
   }
 
+  @Test("Esc goes from a pane back to the table before it takes back a filter, and the foot says which q quits")
+  func leavingTheRecord() throws {
+    for columns in [40, 80, 120, 160] {
+      let driver = Driver(
+        try Sample.store(), size: Size(columns: columns, rows: 40), start: .init(datastore: "City"))
+      try driver.play(":filter population > 150000")
+      driver.press("j Enter")
+      #expect(driver.browser.focus == .record, "\(driver.screen)")
+      #expect(columns < 60 || driver.status.contains("Esc back"), "\(driver.screen)")
+      #expect(driver.status.contains(columns < 60 ? "q close" : "q quit"), "\(driver.screen)")
+      driver.press("Esc")
+      #expect(driver.browser.focus == .table && driver.browser.table.source?.filter != nil, "\(driver.screen)")
+      driver.press("Esc")
+      #expect(driver.browser.table.source?.filter == nil && !driver.hasQuit)
+      driver.press("g H")
+      #expect(driver.status.contains(columns < 160 ? "q close" : "q quit"), "\(driver.screen)")
+      driver.press("Esc")
+      #expect(driver.browser.focus == .table && driver.browser.views.count == 1, "\(driver.screen)")
+    }
+  }
+
   @Test("a store in which nothing was ever committed says so in every pane")
   func nothingCommitted() throws {
     let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/New.strata", program: "tests")

@@ -50,7 +50,7 @@ extension CommandTable {
         + "commit, the fields of a change; follows an identifier of another datastore."),
     row(
       .escape, ["Esc"], "back out one step", "back", .places,
-      "Takes back one layer a press: prompt or overlay, running work, view, marks, filter, range, time travel. Never "
+      "Takes back one layer a press: prompt or overlay, running work, view, pane, marks, filter, range, time travel. Never "
         + "quits."
     ) { browser, _ in browser.escape() },
     row(

@@ -157,6 +157,8 @@ extension Browser {
       close()
     } else if mode != .normal {
       mode = .normal
+    } else if leavesPane {
+      focus = .table
     } else if let layer = table.layer {
       takeBack(layer)
     } else if session.asOf != nil {
@@ -164,8 +166,13 @@ extension Browser {
     }
   }
 
+  /// Whether Esc leads from a pane of the main screen back to the table before it takes back what the table shows.
+  private var leavesPane: Bool { view.kind == .main && ![.table, .stores].contains(focus) }
+
   /// Whether the next Esc returns from the past to the head.
-  var escapesToHead: Bool { overlays.isEmpty && views.count == 1 && mode == .normal && table.layer == nil }
+  var escapesToHead: Bool {
+    overlays.isEmpty && views.count == 1 && mode == .normal && !leavesPane && table.layer == nil
+  }
 
   private mutating func takeBack(_ layer: TablePane.Layer) {
     guard var source = table.source else { return }

@@ -263,9 +263,10 @@ extension Browser {
     let canMove = (pane as? any ListPane).map { $0.lineCount(session) > 1 } ?? true
     return pane.footer(session).compactMap { command in
       guard command != .down || canMove, let key = keymap.keys(for: command).first else { return nil }
+      let quits = command == .close && overlays.isEmpty && views.count == 1
       return FooterKey(
         keys: key == "Enter" ? session.theme.enterKey : key,
-        short: pane.short(command) ?? CommandTable.entry(command).short, command: command)
+        short: quits ? "quit" : pane.short(command) ?? CommandTable.entry(command).short, command: command)
     }
   }
 }

@@ -7,8 +7,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     id: .record, digit: 3, name: "Record", work: [.record, .blame, .life, .references],
     footer: [
-      .down, .edit, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review, .help,
-      .close,
+      .down, .edit, .escape, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review,
+      .help, .close,
     ], isAlwaysKept: true
   ) { RecordPane() }
 
@@ -25,7 +25,11 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     var form: Form
   }
 
-  enum Form: String, Sendable, Hashable, CaseIterable { case tree, json = "JSON", hex }
+  enum Form: String, Sendable, Hashable {
+    case tree, json = "JSON", hex
+
+    var next: Self { self == .tree ? .json : self == .json ? .hex : .tree }
+  }
 
   /// The requested record, which follows the selection of the table.
   private(set) var place: RecordPlace?
@@ -73,6 +77,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
 
   var stored: RecordContent? { answer?.record?.stored }
   var blame: BlameAnswer? { blaming.reply }
+
+  func short(_ command: Command) -> String? { command == .form ? form.next.rawValue : nil }
 
   var selectedLine: TreeLine? { form == .tree ? list.selected(of: tree.lines) : nil }
 
@@ -311,9 +317,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   }
 
   private mutating func nextForm(_ session: Session) {
-    let forms = Form.allCases
-    let next = (forms.firstIndex(of: form).map { $0 + 1 } ?? 0) % forms.count
-    form = forms[next]
+    form = form.next
     list = ListWindow()
     if isCurrent(session) { arrange(session) }
   }
