@@ -78,7 +78,7 @@ extension CommandTable {
       in: [.table, .record, .migration], unless: .editing
     ) { browser, _ in browser.deleteField() },
     row(
-      .valueMenu, ["C"], "value menu: null, default, empty, values seen", "value…", .write,
+      .valueMenu, ["C"], "value menu: null, default, empty, values seen", "value", .write,
       "Sets the field to null, to an empty value or to one of the values seen in this column.",
       in: [.table, .record, .migration], unless: .editing
     ) { browser, _ in browser.openValueMenu() },

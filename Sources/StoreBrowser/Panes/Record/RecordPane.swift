@@ -7,7 +7,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   static let entry = PaneEntry(
     id: .record, digit: 3, name: "Record", work: [.record, .blame, .life, .references],
     footer: [
-      .down, .edit, .escape, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review,
+      .down, .edit, .editExternally, .valueMenu, .form, .blame, .escape, .history, .copyValue, .nextRecord, .review,
       .help, .close,
     ], isAlwaysKept: true
   ) { RecordPane() }
