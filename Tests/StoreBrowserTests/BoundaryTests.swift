@@ -38,6 +38,21 @@ struct BoundaryTests {
     #expect(driver.browser.panes[IndexPane.self].selected?.rank == 30, "\(driver.screen)")
   }
 
+  @Test("a plot is read to its end though another program commits meanwhile, and then as of that commit")
+  func plotDuringCommits() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.isHolding = true
+    try driver.play(":plot geonameid population")
+    let plot = try #require(driver.held.first { $0.0.slot == PlotPane.question }?.0, "\(driver.screen)")
+    try Sample.change(store, "City", "2661552", ".population", to: 7)
+    driver.tell(.storeStirred)
+    driver.releaseAll { $0.slot != PlotPane.question }
+    #expect(driver.held.map(\.0) == [plot], "\(driver.screen)")
+    driver.release()
+    #expect((driver.browser.panes[.plot] as? PlotPane)?.reply?.request.commit == store.head.commit)
+  }
+
   @Test("a macro does not contain the key that replays it")
   func replayInMacro() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -49,6 +49,8 @@ struct PlotPane: PermanentPane, ReplyPane {
     request.dotAspect = 0.5 * Double(form.dotsDown) / Double(form.dotsAcross)
     request.commit = session.shown
     if subject?.commit != session.shown {
+      // A plot that is being read is shown first: commits may follow each other faster than one is read.
+      guard reading.request == nil || !session.isRunning(Self.question) else { return }
       // Ranks belong to one commit; at another commit the filter is asked of each record.
       request.ranks = nil
       subject = request
