@@ -72,6 +72,27 @@ struct LateReplyTests {
     #expect(driver.browser.table.source?.datastore == "Country")
     #expect(driver.browser.table.list.selection == 0 && !driver.status.contains("SCAN"), "\(driver.screen)")
   }
+
+  @Test(
+    "a hit is gone to by its record if another program commits during the search, before or after the rows are there",
+    arguments: [false, true])
+  func moved(isBefore: Bool) throws {
+    let store = try large()
+    let driver = Driver(store, start: .init(datastore: "Item"))
+    let first = try #require(driver.selectedIdentifier)
+    try driver.play("keys /\ntype Record 4000\nkeys Enter")
+    let hit = try #require(driver.selectedIdentifier)
+    driver.press("g g")
+    driver.isHolding = true
+    driver.press("n")
+    try Sample.delete(store, "Item", first)
+    driver.tell(.storeStirred)
+    driver.releaseAll { $0.slot != .search && !(isBefore && $0.slot == .table) }
+    driver.releaseFirst { $0.slot == .search }
+    driver.release()
+    #expect(driver.browser.session.shown == store.head.commit)
+    #expect(driver.selectedIdentifier == hit, "\(driver.screen)")
+  }
 }
 
 @Suite("What was left before")

@@ -52,6 +52,8 @@ package struct SearchRequest: Question, Hashable {
 package struct SearchAnswer: Sendable, Equatable {
   package var request: SearchRequest
   package var position: Int?
+  /// The entry at the position; nil if it cannot be read.
+  package var entry: IndexEntry?
   /// The search was a seek in the index.
   package var wasSeek: Bool
   package var rowsRead: Int
@@ -163,9 +165,11 @@ extension WorkContext {
     in datastore: any ReadableDatastore, _ index: any ReadableIndex
   ) throws(ModelError) -> SearchAnswer {
     var answer = SearchAnswer(request: request, position: position, wasSeek: wasSeek, rowsRead: rowsRead)
-    guard let row = try entries(at: [request.rows[position]], of: index).first,
-      let record = try datastore.record(row.entry.identifier), let document = try? record.document()
-    else { return answer }
+    guard let row = try entries(at: [request.rows[position]], of: index).first else { return answer }
+    answer.entry = row.entry
+    guard let record = try datastore.record(row.entry.identifier), let document = try? record.document() else {
+      return answer
+    }
     let fields = DerivedFields(request.source, at: request.commit, in: self)
     answer.path = search.place(in: try fields.adding(to: document))?.description
     return answer

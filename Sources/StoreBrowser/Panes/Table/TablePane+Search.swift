@@ -72,17 +72,35 @@ extension TablePane {
   /// Goes to a hit, unless there is none, and says where it is.
   mutating func found(_ answer: SearchAnswer, in session: inout Session) {
     // A position in other rows means nothing in these.
-    guard answer.request.source == source else { return }
+    guard let source, answer.request.source == source else { return }
     let isTyped = searchOrigin != nil
     guard let position = answer.position else {
       // While the user types, the prompt says so.
       if !isTyped { session.warn(missing(answer, session)) }
       return
     }
+    if answer.request.commit != commit(session) || (!source.needsScan && pending != nil) {
+      // Another commit comes or came meanwhile, at which the position may be that of another record.
+      if !isTyped { foundBefore(answer, position, source, in: &session) }
+      return
+    }
     (list.selection, wanted) = (position, nil)
     guard !isTyped else { return }
     hit = answer
     if let row = selectedRow { showColumn(ofHitIn: row, session) }
+    session.say(sentence(on: answer, session))
+  }
+
+  /// Goes to the record of a hit at another commit. Among the rows of a scan, whose ranks are not known there, the search begins again.
+  private mutating func foundBefore(
+    _ answer: SearchAnswer, _ position: Int, _ source: RowSource, in session: inout Session
+  ) {
+    guard !source.needsScan, let entry = answer.entry else {
+      return startSearch(
+        isBackward: answer.request.isBackward, includesPosition: answer.request.includesPosition, in: &session)
+    }
+    (opened, pending, hit) = (nil, nil, nil)
+    anchor = .entry(entry, position: position)
     session.say(sentence(on: answer, session))
   }
 
