@@ -50,19 +50,19 @@ package struct DocumentMerge: Hashable, Sendable {
   private mutating func merge(
     _ base: Document?, _ mine: Document?, _ theirs: Document?, at path: DocumentPath
   ) -> Document? {
-    if mine == theirs || base == mine { return theirs }
+    if base == mine { return theirs }
     if base == theirs { return mine }
-    if let rule = rules.rule(at: path) {
-      if let merged = rule.merge(base, mine, theirs) { return merged }
-      overlaps.append(FieldConflict(path: path, base: base, mine: mine, theirs: theirs))
-      return mine
-    }
+    let rule = rules.rule(at: path)
+    if mine == theirs, !rules.countsTwice(base, rule) { return theirs }
     switch (base, mine, theirs) {
+    case _ where rule != nil:
+      if let merged = rule?.merge(base, mine, theirs) { return merged }
     case (.object(let base)?, .object(let mine)?, .object(let theirs)?): return merge(base, mine, theirs, at: path)
     case (.array(let before)?, .array(let here)?, .array(let there)?):
       if let elements = merge(before, here, there, at: path) { return .array(elements) }
     default: break
     }
+    if mine == theirs { return theirs }
     overlaps.append(FieldConflict(path: path, base: base, mine: mine, theirs: theirs))
     return mine
   }

@@ -4,6 +4,9 @@ package struct MergeRules: Hashable, Sendable {
   /// The rules of lists without an order, by the names on the way to them: these have no positions in lists.
   private var unordered: [[String]: MergeRule] = [:]
 
+  /// Whether there are counters, and two sides that changed one to the same number made two changes.
+  package private(set) var countsEqualChanges = false
+
   package init() {}
 
   /// - Parameters:
@@ -21,6 +24,17 @@ package struct MergeRules: Hashable, Sendable {
 
   func rule(at path: DocumentPath) -> MergeRule? {
     rules[path] ?? (unordered.isEmpty ? nil : unordered[path.names])
+  }
+
+  /// Counts the changes of both sides also if they are equal.
+  package mutating func countEqualChanges() { countsEqualChanges = rules.values.contains(.counter) }
+
+  /// Whether a value that both sides changed to the same one is a counter, or an object that may contain one.
+  func countsTwice(_ base: Document?, _ rule: MergeRule?) -> Bool {
+    switch (base, rule) {
+    case (.number, .counter), (.object, nil): countsEqualChanges
+    default: false
+    }
   }
 
   /// Whether any list is written in any order, so that documents are compared in their `normalized` form.

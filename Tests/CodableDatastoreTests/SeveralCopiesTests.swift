@@ -224,6 +224,14 @@ struct SeveralCopiesTests {
       let page = try #require(try await datastore.load(1))
       #expect((Set(page.tags), page.visits) == (["b", "c"], 14))
     }
+    // One visit on each side.
+    for datastore in [books, copies] {
+      var page = try #require(try await datastore.load(1))
+      page.visits += 1
+      try await datastore.persist(page)
+    }
+    #expect(try await !there.exchange(with: "desk").isOpen)
+    for datastore in [books, copies] { #expect(try await datastore.load(1)?.visits == 16) }
   }
 
   struct Tagged: Codable, Hashable, Identifiable, Sendable {

@@ -72,6 +72,25 @@ struct MergeRulesTests {
     expect("maximum", "2026-01-01", "2026-03-01", "2026-02-01", "2026-03-01")
   }
 
+  @Test("a counter that two stores changed to the same number counts both changes, and nothing else is changed by that")
+  func equalChanges() {
+    var rules = MergeRules([".f": "counter", ".o.n": "counter"])
+    let base: Document = ["f": 10, "o": ["n": 1, "m": 0], "g": ["a": 1], "h": 5]
+    let both: Document = ["f": 11, "o": ["n": 0, "m": 7], "g": [1, 2], "h": 6]
+    func merged(_ base: Document) -> DocumentMerge { DocumentMerge(base: base, mine: both, theirs: both, rules: rules) }
+    #expect(merged(base).merged == both)
+    rules.countEqualChanges()
+    #expect(merged(base).merged == ["f": 12, "o": ["n": -1, "m": 7], "g": [1, 2], "h": 6])
+    #expect(merged(base).overlaps.isEmpty)
+    // A new record was not counted, and an unchanged one neither.
+    for base in [[:], ["f": nil, "o": 1], both] as [Document] {
+      #expect(merged(base).merged == both && merged(base).overlaps.isEmpty)
+    }
+    let great: Document = ["f": .number(NumberText(Int64.max))]
+    let kept = DocumentMerge(base: ["f": 0], mine: great, theirs: great, rules: rules)
+    #expect(kept.merged == great && kept.overlaps.isEmpty)
+  }
+
   private func merge(_ base: Document, _ mine: Document, _ theirs: Document) -> DocumentMerge {
     DocumentMerge(base: ["l": base], mine: ["l": mine], theirs: ["l": theirs])
   }

@@ -36,7 +36,7 @@ public struct MergeRule<Instance>: Sendable {
   /// A text: changes of different lines are combined.
   public static func text(_ property: KeyPath<Instance, String>) -> Self { Self(property, "text") }
 
-  /// A number that both sides count up or down: both changes count.
+  /// A number that both sides count up or down: both changes count, also if two copies of a store changed it to the same number.
   public static func counter(_ property: KeyPath<Instance, some FixedWidthInteger>) -> Self {
     Self(property, "counter")
   }

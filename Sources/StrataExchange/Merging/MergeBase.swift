@@ -59,7 +59,7 @@ final class MergeBase {
     for next in commits.dropFirst() {
       let other = try content(of: identifier, at: next)
       let base = try content(of: identifier, in: commonAncestors(first, next), level: level + 1)
-      let merge = RecordMerge(descriptor, base: base, mine: merged, theirs: other)
+      let merge = RecordMerge(descriptor, base: base, mine: merged, theirs: other, countsEqualChanges: true)
       switch merge.outcome {
       case .mine: break
       case .theirs: merged = other

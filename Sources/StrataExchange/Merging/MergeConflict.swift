@@ -95,6 +95,9 @@ package struct MergeConflict: Sendable, Equatable {
   /// there. With a unique index, the writer of all edits checks the values together.
   var isTakenOver: Bool { isSettled && result == theirs && !merge.hasUniqueIndex }
 
+  /// Whether a counter counts the changes of both sides also if they are equal.
+  package var countsEqualChanges: Bool { merge.countsEqualChanges }
+
   /// Whether it would have a value of a unique index that another record has: taking either side would lose one of them.
   package var isCollision: Bool { collision != nil }
 

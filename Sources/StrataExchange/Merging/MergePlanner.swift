@@ -214,10 +214,12 @@ package struct MergePlanner {
     let sides = plan.isOursFirst ? [ours, theirs] : [theirs, ours]
     let lifted = lifted([base] + sides, by: format)
     let (mine, other) = (lifted[1], lifted[2])
-    let merge = RecordMerge(descriptor, base: lifted[0], mine: mine, theirs: other)
-    // The same value may be written differently; then both stores take it as the first side has it.
-    if merge.isSame(mine, other) { return plan.become(place, mine, ours: ours, theirs: theirs) }
+    // After a criss-cross both sides may have merged the same changes.
+    let merge = RecordMerge(
+      descriptor, base: lifted[0], mine: mine, theirs: other, countsEqualChanges: plan.bases.count == 1)
     var outcome = merge.outcome
+    // The same value may be written differently; then both stores take it as the first side has it.
+    if merge.isSame(mine, other), outcome == .theirs { return plan.become(place, mine, ours: ours, theirs: theirs) }
     if plan.isTwoWay {
       outcome = if case .conflict = outcome { outcome } else { .conflict([]) }
     }

@@ -27,6 +27,9 @@ package struct RecordMerge {
 
   /// Whether the datastore has indexes whose values may belong to only one record.
   package var hasUniqueIndex: Bool { descriptor.indexes.contains(where: \.isUnique) }
+  /// Whether a counter with the same number on both sides was counted on both, as in two stores. An edit that is made again must not count
+  /// again.
+  package let countsEqualChanges: Bool
 
   private let descriptor: DatastoreDescriptor
   private let base: RecordContent?
@@ -34,20 +37,25 @@ package struct RecordMerge {
   private let theirs: RecordContent?
 
   package init(
-    _ descriptor: DatastoreDescriptor, base: RecordContent?, mine: RecordContent?, theirs: RecordContent?
+    _ descriptor: DatastoreDescriptor, base: RecordContent?, mine: RecordContent?, theirs: RecordContent?,
+    countsEqualChanges: Bool = false
   ) {
     self.descriptor = descriptor
+    self.countsEqualChanges = countsEqualChanges
     self.base = base
     self.mine = mine
     self.theirs = theirs
   }
 
   package var outcome: Outcome {
-    if isSame(mine, theirs) || isSame(base, mine) { return .theirs }
+    let isEqual = isSame(mine, theirs)
+    if isEqual && !rules.countsEqualChanges || isSame(base, mine) { return .theirs }
     if isSame(base, theirs) { return .mine }
-    guard let merge = documents else { return .conflict([]) }
+    guard let merge = documents else { return isEqual ? .theirs : .conflict([]) }
     guard merge.overlaps.isEmpty else { return .conflict(merge.overlaps) }
-    return encoded(merge).map { .merged($0) } ?? .conflict([])
+    let merged = encoded(merge)
+    if isEqual, isSame(merged, theirs) { return .theirs }
+    return merged.map { .merged($0) } ?? .conflict([])
   }
 
   /// Returns the merge with a side chosen for each overlap, or nil if the contents cannot be merged field by field.
@@ -73,8 +81,14 @@ package struct RecordMerge {
     guard left.version == right.version else { return false }
     if left.bytes == right.bytes { return true }
     guard let left = document(left), let right = document(right) else { return false }
-    let rules = descriptor.mergeRules
+    let rules = self.rules
     return rules.normalized(left) == rules.normalized(right)
+  }
+
+  private var rules: MergeRules {
+    var rules = descriptor.mergeRules
+    if countsEqualChanges { rules.countEqualChanges() }
+    return rules
   }
 
   /// The merge field by field; nil if a side has no record, if the app's versions differ, or if a content does not parse.
@@ -87,7 +101,7 @@ package struct RecordMerge {
       guard let document = document(base) else { return nil }
       before = document
     }
-    return DocumentMerge(base: before, mine: wanted, theirs: present, rules: descriptor.mergeRules)
+    return DocumentMerge(base: before, mine: wanted, theirs: present, rules: rules)
   }
 
   private func encoded(_ merge: DocumentMerge) -> RecordContent? {

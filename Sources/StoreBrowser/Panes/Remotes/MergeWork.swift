@@ -156,7 +156,9 @@ struct MergeRow: Sendable {
       return .init(result: side.of(base: conflict.base, mine: conflict.ours, theirs: conflict.theirs))
     }
     guard conflict.fields.allSatisfy({ decisions[$0.path] != nil }) else { return nil }
-    let merge = RecordMerge(descriptor, base: conflict.base, mine: conflict.ours, theirs: conflict.theirs)
+    let merge = RecordMerge(
+      descriptor, base: conflict.base, mine: conflict.ours, theirs: conflict.theirs,
+      countsEqualChanges: conflict.countsEqualChanges)
     return merge.withValues { field in decisions[field.path]?.value(of: field) ?? nil }.map { .init(result: $0) }
   }
 }
