@@ -64,6 +64,21 @@ struct KeptTests {
     #expect(BrowserFiles(folder: folder).loadRemembered().remembered.bookmarks.keys.sorted() == ["a"])
   }
 
+  @Test("kept widths that no screen has are shown as the least and the greatest that keys choose")
+  func widths() throws {
+    let (store, folder) = (try Sample.store(), newFolder())
+    defer { TestFile.remove(folder) }
+    let files = BrowserFiles(folder: folder)
+    var remembered = Remembered()
+    remembered.columns["City"] = ColumnChoice()
+    remembered.columns["City"]?.widths = ["id": .max, ".name": .min, ".population": .max]
+    try files.save(remembered)
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"), files: files)
+    driver.press("l l l")
+    let columns = driver.browser.table.visibleColumns(driver.browser.session)
+    #expect(Set(columns.map(\.width)).isSubset(of: 1...200) && columns.first?.width == 200, "\(driver.screen)")
+  }
+
   @Test("commits of an opened file that cannot be read are set aside and said")
   func damagedCommits() throws {
     let folder = newFolder()

@@ -49,6 +49,9 @@ package struct ColumnChoice: Sendable, Hashable, Codable {
   package var joined: [String]?
 
   var isDefault: Bool { self == ColumnChoice() }
+
+  /// The chosen width of a column, within what keys choose: the file may have any number.
+  func width(of column: String) -> Int? { widths[column].map { min(max(3, $0), 200) } }
 }
 
 /// A filter that was given a name.

@@ -150,7 +150,7 @@ struct TableColumns: Sendable, Hashable {
     let title = identifierPath.map(DocumentPath.title) ?? "id"
     let natural = max(4, min(40, max(identifier.width, title.count + 2)))
     return TableColumn(
-      source: .identifier, title: title, width: choice.widths["id"] ?? natural, isTrailing: identifierIsTrailing,
+      source: .identifier, title: title, width: choice.width(of: "id") ?? natural, isTrailing: identifierIsTrailing,
       fraction: identifier.fraction)
   }
 
@@ -159,7 +159,7 @@ struct TableColumns: Sendable, Hashable {
     let natural = max(
       4, min(40, max(key.width + Self.separators(isSeparated, key.width), index.count + 2)))
     return TableColumn(
-      source: .key, title: index, width: choice.widths["key"] ?? natural, isTrailing: keyIsTrailing,
+      source: .key, title: index, width: choice.width(of: "key") ?? natural, isTrailing: keyIsTrailing,
       isSeparated: isSeparated, fraction: key.fraction)
   }
 
@@ -180,7 +180,7 @@ struct TableColumns: Sendable, Hashable {
     let natural = max(
       min(12, SafeText.width(title)), min(widest, seen.width + room), 3, format?.room(for: seen.width) ?? 0)
     return TableColumn(
-      source: .field(seen.path), title: title, width: choice.widths[seen.path] ?? natural,
+      source: .field(seen.path), title: title, width: choice.width(of: seen.path) ?? natural,
       isTrailing: seen.kind == .number, isSeparated: isSeparated,
       fraction: [nil, .plain, .thousands].contains(format) ? seen.extent.fraction : 0)
   }
