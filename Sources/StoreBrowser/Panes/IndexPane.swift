@@ -71,7 +71,8 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
       ask(anchor, datastore, in: &session)
     }
     histogram.demand(datastore, index, frame: frame, in: &session)
-    if !frame.isFocused { stand(atSelectionOf: &session) }
+    // A prompt over the pane does not lead it back to the table's record.
+    if frame.isFocused { followed = session.selections.rank } else { stand(atSelectionOf: &session) }
     reveal(frame, session)
     guard pending == nil, let bounds, let first = rows.first, let last = rows.last else { return }
     if list.selection + frame.rows > rows.count, last.rank + last.count < bounds.upperBound {

@@ -318,6 +318,8 @@ private struct ImportWork {
     let stored = try RecordContent(stored: current.bytes)
     let replacing: ImportRows.Record
     do throws(ModelError) { replacing = try rows.record(record, over: stored) } catch { return try reject(row, error) }
+    // Also of a row that an index rejects: mostly because it lacks that field.
+    for path in replacing.losses { losses[path, default: 0] += 1 }
     let new = try RecordContent(stored: Bytes(replacing.bytes))
     let outcome: DatastoreWriter.Outcome
     switch replacing.values {
@@ -329,8 +331,7 @@ private struct ImportWork {
         record.identifier, replacing.bytes, values: values, replacing: current,
         oldValues: try? indexing.values(of: stored))
     }
-    // A rejected row takes no field away, and does not count as a row of its record.
-    for path in replacing.losses { losses[path, default: 0] += 1 }
+    // A rejected row does not count as a row of its record.
     guard repeats.add(record.identifier, isNew: false) else {
       if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
       return
