@@ -135,7 +135,7 @@ extension FileStore {
   /// Forgets the failure: a compaction has ended, or nothing is to be pruned.
   func clearPruningFailure() {
     schedule.withLock { $0.failure = nil }
-    try? disk.unlink(NoteFile.pruning(disk, path).path)
+    try? NoteFile.pruning(disk, path).remove()
   }
 
   /// The room that stays free beside the copy that an automatic compaction makes.

@@ -39,9 +39,11 @@ struct NoteFile {
     NoteFile(disk: disk, path: folder + "/pruning", magic: [0x50, 0x72, 0x75, 0x6E, 0x69, 0x6E, 0x67, 0x0A])
   }
 
+  /// Throws `alreadyExists` if the file with the note's name is a person's own.
   func write(_ bytes: [UInt8], number: UInt64) throws(StorageError) {
-    try engineCall { () throws(DiskError) in
+    let isOurs = try engineCall { () throws(DiskError) -> Bool in
       let file = try disk.status(path) == nil ? try disk.open(path, .create) : try disk.open(path, .readWriteNoLink)
+      guard try isNote(file) else { return false }
       let buffer = ByteBuffer()
       buffer.append(magic)
       buffer.append(number)
@@ -50,7 +52,24 @@ struct NoteFile {
       buffer.append(check)
       buffer.append(bytes)
       try file.write(buffer.bytes, at: 0)
+      return true
     }
+    guard isOurs else { throw .alreadyExists(path: path) }
+  }
+
+  /// Removes the note, but no person's own file with its name.
+  func remove() throws(StorageError) {
+    try engineCall { () throws(DiskError) in
+      if try isNote(disk.open(path, .read)) { try disk.unlink(path) }
+    }
+  }
+
+  /// Whether a file was written as a note, or holds nothing: a power cut may leave zeros.
+  private func isNote(_ file: any DiskFile) throws(DiskError) -> Bool {
+    let block = MemoryBlock(count: magic.count)
+    let count = try file.read(into: block.bytes, at: 0)
+    let found = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count])
+    return found.isZero || magic.starts(with: found)
   }
 
   /// Returns nil if there is no whole note, or an empty one.

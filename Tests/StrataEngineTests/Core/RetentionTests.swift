@@ -85,6 +85,27 @@ struct PruningTests {
     #expect(schedule.begin(state, now: 200) == true)
   }
 
+  @Test("a person's own files with the names of the store's notes stay as they are")
+  func ownNotes() throws {
+    let disk = MemoryDisk()
+    let (names, own) = (["kept/activity", "kept/pruning"], bytes("my own notes"))
+    for name in names { try disk.open(name, .create).write(own, at: 0) }
+    let store = try store(.last(1), on: disk)
+    try write(store, commits: 3)
+    store.setActivity(bytes("busy"))
+    store.leaveActivity(bytes("done"))
+    #expect(throws: StorageError.alreadyExists(path: "kept/pruning")) {
+      try NoteFile.pruning(disk, "kept").write(bytes("full"), number: 1)
+    }
+    #expect(try store.compact(.last(1)).commitsPruned > 0)
+    try store.close()
+    for name in names {
+      let block = MemoryBlock(count: 100)
+      let count = try disk.open(name, .read).read(into: block.bytes, at: 0)
+      #expect(Array(block.bytes[..<count]) == own, "\(name)")
+    }
+  }
+
   @Test("pruning goes on beside writers")
   func besideWriters() throws {
     let store = try store(.last(2))
