@@ -103,7 +103,7 @@ struct Creation {
     do {
       try disk.syncDirectory(folder)
       // The folder may exist because of an earlier attempt that did not get this far.
-      try disk.syncDirectory(parent(of: folder))
+      try syncAbove(parent(of: folder))
     } catch {
       try? disk.unlink(data)
       throw StorageError(error)
@@ -113,6 +113,12 @@ struct Creation {
   /// Removes folders that were made for nothing, unless something was put into them.
   func removeDirectories(_ made: [String]) {
     for path in made { try? disk.removeDirectory(path) }
+  }
+
+  /// Makes the names in a folder durable that may belong to others: a sandbox, or the mode of a folder, may let a program make something
+  /// in it, or search it, and not open it.
+  private func syncAbove(_ folder: String) throws(DiskError) {
+    do { try disk.syncDirectory(folder) } catch { guard error.isForbidden else { throw error } }
   }
 
   private func makeFolders(_ path: String, _ made: inout [String]) throws(StorageError) {
@@ -125,7 +131,7 @@ struct Creation {
     do {
       try disk.makeDirectory(path)
       made.insert(path, at: 0)
-      try disk.syncDirectory(above)
+      try syncAbove(above)
     } catch {
       throw error.isExisting ? .danglingLink(path: path) : StorageError(error)
     }

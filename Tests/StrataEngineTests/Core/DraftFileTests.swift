@@ -39,6 +39,17 @@ private final class NamesHookedDisk: ForwardingDisk {
   }
 }
 
+/// A disk with a folder that may be searched and written to, but not opened.
+private final class ClosedFolderDisk: ForwardingDisk {
+  let base: any Disk = MemoryDisk()
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile { try base.open(path, mode) }
+
+  func syncDirectory(_ path: String) throws(DiskError) {
+    if path == "closed" { throw DiskError(operation: "open", path: path, code: EACCES) }
+  }
+}
+
 @Suite("Files that are being written beside the data")
 struct DraftFileTests {
   private static let busy = StorageError.busy(what: "someone else is writing store/data.compact")
@@ -256,6 +267,15 @@ struct DraftFileTests {
       #expect(try store.head.tree(people)?.entryCount == UInt64(count))
       #expect(try SystemDisk().list(path).sorted() == ["data", "lock"])
     }
+  }
+
+  @Test("a store is made in a folder that may not be opened, as a sandbox has them above what a person has chosen")
+  func closedFolder() throws {
+    let disk = ClosedFolderDisk()
+    let store = try FileStore.create(at: "closed/store", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    try store.close()
+    #expect(try FileStore.open(at: "closed/store", options: StoreOptions(), disk: disk).head.number == 1)
   }
 
   @Test("a store that cannot be made leaves no folder behind, and the reason is told")
