@@ -151,11 +151,23 @@ extension ServerStore {
 
   package var names: [String: UInt64] {
     get throws(StorageError) {
-      let rows = try pool.read(
-        tables.statement("names", "select n.name, n.number from {name} n where n.died = \(Tables.never)", []))
+      let rows = try livingNames()
       var names: [String: UInt64] = [:]
       for row in 0..<rows.count { names[rows.text(row, 0)] = try rows.number(row, 1) }
       return names
+    }
+  }
+
+  private func livingNames() throws(StorageError) -> Rows {
+    try pool.read(tables.statement("names", "select n.name, n.number from {name} n where n.died = \(Tables.never)", []))
+  }
+
+  /// The names in the store that equal one of some names in other bytes.
+  func otherSpellings(of names: [String: UInt64?]) throws(StorageError) -> [String] {
+    if names.isEmpty { return [] }
+    let rows = try livingNames()
+    return (0..<rows.count).map { rows.text($0, 0) }.filter { spelling in
+      names.index(forKey: spelling).map { !names[$0].key.utf8.elementsEqual(spelling.utf8) } ?? false
     }
   }
 

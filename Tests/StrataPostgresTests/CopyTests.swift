@@ -196,6 +196,23 @@ struct CopyTests {
     #expect(try pedigrees(source).contains { $0 != nil })
   }
 
+  @Test("a name that the file moved and removed in other letters is moved and removed on the server")
+  func spellings() throws {
+    let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+    for last in [nil, 0] as [UInt64?] {
+      let source = FileStore.memory()
+      try source.make(CommitInfo(names: [one: 0])) { try $0.createTree(Self.records, kind: .records) }
+      try source.make(CommitInfo(names: [two: 0])) { try $0.put([1], [1], in: Self.records) }
+      try source.make(CommitInfo(names: [one: last])) { try $0.put([1], [2], in: Self.records) }
+      let server = try TestServer.store(record: Self.record)
+      try HistoryUpload.run(from: source, to: server)
+      _ = try server.refresh()
+      #expect(try server.names == source.names)
+      _ = try server.transaction().commit(CommitInfo(names: [two: nil]))
+      #expect(try server.names == [:])
+    }
+  }
+
   @Test("what a server cannot order is refused with a sentence, nothing is copied, and a copy needs an empty schema")
   func refused() throws {
     let source = FileStore.memory()

@@ -217,6 +217,17 @@ struct KeepingTests {
     #expect(attempts == 3)
   }
 
+  @Test("a name is one name however its letters are encoded")
+  func spellings() throws {
+    let store = try filled()
+    let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+    _ = try store.transaction().commit(CommitInfo(names: [one: 0]))
+    _ = try store.transaction().commit(CommitInfo(names: [two: 0]))
+    #expect(try store.names == [one: store.newest.commit.number])
+    _ = try store.transaction().commit(CommitInfo(names: [one: nil]))
+    #expect(try store.names == [:])
+  }
+
   @Test("a commit with a name that lacks what it had is found")
   func faultsOfNames() throws {
     let store = try filled()

@@ -268,6 +268,10 @@ package struct HistoryUpload {
     for name in names {
       guard !name.name.utf8.contains(0) else { throw .invalidText("name of a commit") }
       draft.info.names.updateValue(name.commit, forKey: name.name)
+      if let known = applied.index(forKey: name.name) {
+        let spelling = applied.remove(at: known).key
+        if !spelling.utf8.elementsEqual(name.name.utf8) { draft.otherSpellings.append(spelling) }
+      }
       applied[name.name] = name.commit
     }
     add(draft)

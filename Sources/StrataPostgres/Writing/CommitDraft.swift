@@ -58,6 +58,8 @@ struct CommitDraft: Sendable {
   var writes: [DraftWrite] = []
   var lease: Lease.Claim?
   var info = CommitInfo()
+  /// Names in the store that equal names of `info` in other bytes. Texts that are equal are one name.
+  var otherSpellings: [String] = []
   var restores: UInt64?
   /// Receives the commit's number, in the order of the numbers.
   var appended: @Sendable (UInt64) -> Void = { _ in }

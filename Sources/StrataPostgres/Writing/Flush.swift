@@ -50,7 +50,7 @@ struct Flush {
         chunks.last.map { $0.parts(isOnly: chunks.count == 1) } ?? [], conditions: provesFirst ? [] : checks()))
     statements.checks.insert(statements.commits)
     statements.writes.insert(statements.commits)
-    for draft in drafts { statements.all += names(draft.info.names) }
+    for draft in drafts { statements.all += names(draft) }
     if makesTrees { statements.trees = statements.add(catalog.missing(tables)) }
     statements.all.append(Statement("commit", name: "commit"))
     return statements
@@ -95,7 +95,7 @@ struct Flush {
   func changes() -> [Statement] {
     var statements = treeChanges()
     for chunk in chunks(leavingOut: []) { statements.append(Self.writing(chunk.parts(), count: drafts.count, tables)) }
-    for draft in drafts { statements += names(draft.info.names) }
+    for draft in drafts { statements += names(draft) }
     return statements
   }
 
@@ -174,24 +174,25 @@ struct Flush {
     return chunks
   }
 
-  private func names(_ names: [String: UInt64?]) -> [Statement] {
-    names.sorted { $0.key < $1.key }.flatMap { name, number in
-      var statements = [
+  private func names(_ draft: CommitDraft) -> [Statement] {
+    func end(_ name: String) -> Statement {
+      tables.statement(
+        """
+        update {name} set died = (select s.newest from {store} s where s.one) where name = $1 and died = \(Tables.never)
+        """, [.text(name)])
+    }
+    var statements = draft.otherSpellings.map(end)
+    for (name, number) in draft.info.names.sorted(by: { $0.key < $1.key }) {
+      statements.append(end(name))
+      guard let number else { continue }
+      statements.append(
         tables.statement(
           """
-          update {name} set died = (select s.newest from {store} s where s.one) where name = $1 and died = \(Tables.never)
-          """, [.text(name)])
-      ]
-      if let number {
-        statements.append(
-          tables.statement(
-            """
-            insert into {name} (name, born, died, number)
-            select $1, s.newest, \(Tables.never), case when $2 = 0 then s.newest else $2 end from {store} s where s.one
-            """, [.text(name), .number(number)]))
-      }
-      return statements
+          insert into {name} (name, born, died, number)
+          select $1, s.newest, \(Tables.never), case when $2 = 0 then s.newest else $2 end from {store} s where s.one
+          """, [.text(name), .number(number)]))
     }
+    return statements
   }
 
   // MARK: Commits

@@ -136,10 +136,13 @@ extension ServerTransaction {
       }
       if let number, number > 0 { _ = try store.keptCommit(number) }
     }
+    let otherSpellings = try store.otherSpellings(of: info.names)
     return try locked { state throws(StorageError) in
       state.hasEnded = true
       guard state.hasChanges || !info.names.isEmpty || state.restores != nil else { return nil }
-      return draft(state, info)
+      var draft = draft(state, info)
+      draft.otherSpellings = otherSpellings
+      return draft
     }
   }
 
