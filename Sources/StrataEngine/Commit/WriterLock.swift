@@ -207,14 +207,19 @@ extension Writer {
   /// Ends writing for good.
   func close() throws(StorageError) {
     defer {
-      monitor.withLock {
-        shared.isClosed = true
-        monitor.notifyAll()
-        monitor.ring()
-      }
+      end()
       dropLock()
     }
     try release()
+  }
+
+  /// Lets no transaction begin any more, and ends the thread.
+  func end() {
+    monitor.withLock {
+      shared.isClosed = true
+      monitor.notifyAll()
+      monitor.ring()
+    }
   }
 }
 

@@ -33,8 +33,8 @@ package final class FileStore: Engine {
   }
 
   deinit {
-    // No transaction is open: it would hold the store.
-    if writing.tryAcquireTurn() { try? writing.close() }
+    // No transaction is open: it would hold the store. If the turn is taken, the writer is releasing the lock already.
+    if writing.tryAcquireTurn() { try? writing.close() } else { writing.end() }
   }
 
   // MARK: Opening

@@ -19,6 +19,19 @@ struct WriterMemoryTests {
 
   private let towns = TreeName(Array("towns".utf8))
 
+  @Test("is gone with the store, also if that goes while the writer has the turn to release the lock")
+  func gone() throws {
+    weak var writer: Writer?
+    do {
+      let store = try store()
+      try withExtendedLifetime(store) {
+        writer = store.writing
+        try #require(store.writing.tryAcquireTurn())
+      }
+    }
+    while writer != nil { yieldThread() }
+  }
+
   @Test("is, of each commit, what is read back: with forks, names, merges, restores and changes of the same record")
   func records() throws {
     let store = try store()
