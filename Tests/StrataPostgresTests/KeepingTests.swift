@@ -217,6 +217,23 @@ struct KeepingTests {
     #expect(attempts == 3)
   }
 
+  @Test("of two commits side by side each lists what was pruned before it, because the other may be pruned later")
+  func sideBySide() throws {
+    let source = FileStore.memory()
+    for base in [nil, 1, 2, 2] as [UInt64?] {
+      let transaction = try source.beginBlocking(on: base)
+      if base == nil { try transaction.createTree(Self.records, kind: .records) }
+      try transaction.put([1], [UInt8(transaction.number)], in: Self.records)
+      try transaction.commit(CommitInfo(movesHead: true))?.wait()
+    }
+    let server = try TestServer.store()
+    try HistoryUpload.run(from: source, to: server)
+    try server.prune(before: 3)
+    for number in 3...4 as ClosedRange<UInt64> {
+      #expect(try server.pedigree(of: server.commit(number))?.squashed.map(\.numbers) == [1...2])
+    }
+  }
+
   @Test("a name is one name however its letters are encoded")
   func spellings() throws {
     let store = try filled()

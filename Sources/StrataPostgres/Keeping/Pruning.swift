@@ -80,7 +80,7 @@ extension ServerStore {
         tables.statement(
           "select \(tables.commitColumns) from {commit} c where c.number = any($1)",
           [.numbers(Set((going + staying).flatMap(\.parents)))]))
-      var skeleton = try Skeleton(of: going, parents: parents.commits())
+      let skeleton = try Skeleton(of: going, parents: parents.commits())
       var statements: [Statement] = []
       for commit in staying {
         guard let told = skeleton.remapped(with: commit) else { continue }
@@ -124,7 +124,6 @@ private struct Skeleton {
   private let going: [UInt64: ServerCommit]
   /// The identities of commits that others were made on.
   private let identities: [UInt64: CommitIdentity]
-  private var seen: Set<UInt64> = []
 
   init(of commits: [ServerCommit], parents: [ServerCommit]) {
     going = Dictionary(commits.map { ($0.number, $0) }) { first, _ in first }
@@ -132,7 +131,7 @@ private struct Skeleton {
   }
 
   /// The parents that a commit keeps, and its new pedigree; nil if none of the removed commits concerns it.
-  mutating func remapped(with commit: ServerCommit) -> (parents: [UInt64], pedigree: Pedigree)? {
+  func remapped(with commit: ServerCommit) -> (parents: [UInt64], pedigree: Pedigree)? {
     let kept = commit.parents.filter { going[$0] == nil }
     let undoes = commit.undoes.flatMap { going[$0]?.identity }
     guard kept.count < commit.parents.count || undoes != nil else { return nil }
@@ -150,8 +149,10 @@ private struct Skeleton {
     commit.pedigree?.parents ?? commit.parents.compactMap { identities[$0] }
   }
 
-  private mutating func runs(from parents: [UInt64]) -> [Pedigree.Run] {
+  /// All removed commits before some parents. Two commits side by side both list them, because either may be pruned later.
+  private func runs(from parents: [UInt64]) -> [Pedigree.Run] {
     var runs: [Pedigree.Run] = []
+    var seen: Set<UInt64> = []
     var open = parents
     while let next = open.popLast() {
       guard let commit = going[next], seen.insert(next).inserted else { continue }
