@@ -86,6 +86,29 @@ import Testing
     #expect(buffer.popAll().isEmpty)
   }
 
+  @Test("what begins to listen while a commit is on its way to the disk hears all of it")
+  func lateListener() async throws {
+    let place = TemporaryPlace()
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    try await books.persist(Book(id: 1, title: "first"))
+    let engine = try books.core.store.connection.storeForWriting()
+    let publication = ChangeReporter()
+    let transaction = try engine.beginBlocking()
+    for key: UInt8 in 7...9 { _ = try transaction.put([key], [key], in: .records(of: "Books")) }
+    let (early, late) = (ChangeBuffer(), ChangeBuffer())
+    publication.add(early, for: "Books")
+    let pending = try #require(try transaction.commit(CommitInfo(action: "ours")))
+    let ours = publication.append(
+      [StoredChange(datastore: "Books", key: [9])], unheard: ["Books", "Films"], pending: pending, base: 1)
+    publication.add(late, for: "Books")
+    _ = try await ours.finish(isDurable: true)
+    for buffer in [early, late] {
+      let changes = buffer.popAll()
+      #expect(changes.map(\.key) == [[7], [8], [9]])
+      #expect(changes.allSatisfy { $0.commit == 2 && $0.old == nil && $0.new != nil })
+    }
+  }
+
   @Test(
     "after a commit that failed on a full disk, observers hear what others commit, and each other change once",
     arguments: [true, false])

@@ -54,6 +54,20 @@ struct ObservationTests {
     #expect(words(heard) == ["updated 1 A A", "created 2 B", "updated 1 A A"])
   }
 
+  @Test("what is the first to listen, in the middle of a transaction, hears all that the transaction commits")
+  func withinTransaction() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    var live = books.live().makeAsyncIterator()
+    try await persistence.perform {
+      try await books.persist(Book(id: 2, title: "B"))
+      let shown = try await live.next(isolation: #isolation)
+      #expect(shown?.map(\.id) == [1])
+      try await books.persist(Book(id: 3, title: "C"))
+    }
+    #expect(try await live.next()?.map(\.id) == [1, 2, 3])
+  }
+
   @Test("one instance can be observed; a read-only view hears its writer; other datastores are not heard")
   func filtered() async throws {
     let books = BookFormat.datastore(persistence)

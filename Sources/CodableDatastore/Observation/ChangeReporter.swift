@@ -43,16 +43,15 @@ final class ChangeReporter: Sendable {
     var own: [UInt64: [String: [StoredChange]]] = [:]
     var keepsOwn = false
 
-    mutating func recordOwn(
-      _ number: UInt64, _ view: View?, _ changes: [String: [StoredChange]], isSeen: Bool = false
-    ) {
-      if number >= newestOwn, followsOthers, let view { ownStates.append(view) }
+    mutating func recordOwn(_ commit: WaitingCommit) {
+      let number = commit.number
+      if number >= newestOwn, followsOthers, let view = commit.view { ownStates.append(view) }
       newestOwn = max(newestOwn, number)
-      if !changes.isEmpty {
-        waiting.append(WaitingCommit(number: number, changes: changes, isCommit: true, isSeen: isSeen))
-      }
+      if !commit.changes.isEmpty || !commit.unheard.isEmpty { waiting.append(commit) }
       guard keepsOwn, number > reported else { return }
-      own[number] = changes
+      // Changes that no observer heard as they were written are read like those of another process.
+      if commit.unheard.contains(where: { buffers(of: $0).contains { $0.hearsOtherProcesses } }) { return }
+      own[number] = commit.changes
       reportOwn()
     }
 
@@ -69,7 +68,17 @@ final class ChangeReporter: Sendable {
     func report(_ commit: WaitingCommit) {
       // A transaction without a commit has values of its base, which may be older than reported ones.
       let isForAll = !commit.isSeen && (!keepsOwn || !commit.isCommit && commit.number >= reported)
-      pass(commit.changes) { isForAll || !$0.hearsOtherProcesses }
+      var changes = commit.changes
+      for datastore in commit.unheard where !buffers(of: datastore).isEmpty {
+        guard let new = commit.view else { continue }
+        do {
+          let base = try throwingStoreErrors { try new.earlier(commit.base) }
+          changes[datastore] = try ChangeWalk(from: base, to: new, datastore: datastore).all()
+        } catch {
+          for buffer in buffers(of: datastore) { buffer.fail(error) }
+        }
+      }
+      pass(changes) { isForAll || !$0.hearsOtherProcesses }
     }
 
     private func pass(_ changes: [String: [StoredChange]], to isMeant: (ChangeBuffer) -> Bool) {
@@ -99,6 +108,11 @@ final class ChangeReporter: Sendable {
     var isCommit: Bool
     /// Whether it was found, like one of another process, before it was noted here.
     var isSeen = false
+    /// The datastores that were written to while they had no observer. One that comes before the commit is reported gets all of its
+    /// changes: the difference between the commit that it was made on and the state that it made, which is nil on a server.
+    var unheard: Set<String> = []
+    var base: UInt64 = 0
+    var view: View?
   }
 
   /// The state of following other processes' commits. The lock is held while they are read, so that each is reported once.
@@ -138,14 +152,18 @@ final class ChangeReporter: Sendable {
   /// Notes a commit that was appended, or a transaction that had nothing to append (`pending` is nil). Called in the writer's turn.
   ///
   /// Cost: grows with the changes, which are sorted by datastore here, so that reporting them does not.
-  func append(_ changes: consuming [StoredChange], pending: PendingCommit?, base: UInt64) -> AppendedCommit {
+  func append(
+    _ changes: consuming [StoredChange], unheard: Set<String> = [], pending: PendingCommit?, base: UInt64
+  ) -> AppendedCommit {
     let number = pending?.number ?? base
     for index in changes.indices { changes[index].commit = number }
     let byDatastore = ChangeReporter.byDatastore(changes)
     return state.withLock { state in
       if let pending {
         state.newest = pending
-        state.recordOwn(number, pending.view, byDatastore)
+        state.recordOwn(
+          WaitingCommit(
+            number: number, changes: byDatastore, isCommit: true, unheard: unheard, base: base, view: pending.view))
       } else if !byDatastore.isEmpty {
         state.waiting.append(WaitingCommit(number: number, changes: byDatastore, isCommit: false))
       }
@@ -178,7 +196,8 @@ final class ChangeReporter: Sendable {
     let byDatastore = ChangeReporter.byDatastore(changes)
     following.withLock { following in
       let isSeen = following.lastSeen.map { $0.commit.number >= number } ?? false
-      state.withLock { $0.recordOwn(number, new, byDatastore, isSeen: isSeen) }
+      let commit = WaitingCommit(number: number, changes: byDatastore, isCommit: true, isSeen: isSeen, view: new)
+      state.withLock { $0.recordOwn(commit) }
       publish(upTo: number)
       if !isServed, !isSeen, following.lastSeen != nil { following.lastSeen = new }
     }

@@ -11,6 +11,8 @@ final class OpenTransaction: Sendable {
   /// The number of reads and writes in it, and of the library's own jobs that are under way in it, such as a warm-up.
   let uses = Atomic<UInt64>(0)
   let libraryWork = Atomic(0)
+  /// The datastores that were written to while they had no observer.
+  let unheard = Mutex<Set<String>>([])
   /// Facts about datastores that this transaction has looked up, by the datastores' numbers.
   private let known = Mutex<[UInt64: KnownDatastore]>([:])
 

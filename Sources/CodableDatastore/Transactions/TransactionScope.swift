@@ -260,14 +260,17 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   /// Notes a transaction's commit for observers before this process can make another one.
   private final class CommitNote: Sendable {
     let work: OpenTransaction
-    private let changes: RecordedChanges
+    /// Nil if nothing is to be reported.
+    private let changes: RecordedChanges?
     private let appended = Mutex<AppendedCommit?>(nil)
 
-    init(of work: OpenTransaction, _ changes: RecordedChanges) { (self.work, self.changes) = (work, changes) }
+    init(of work: OpenTransaction, _ changes: RecordedChanges?) { (self.work, self.changes) = (work, changes) }
 
     @Sendable func append(_ pending: PendingCommit?) {
       let base = work.transaction.base.number
-      let commit = work.connection.publication.append(changes.all, pending: pending, base: base)
+      let unheard = changes == nil ? [] : work.unheard.withLock(\.self)
+      let commit = work.connection.publication.append(
+        changes?.all ?? [], unheard: unheard, pending: pending, base: base)
       appended.withLock { $0 = commit }
     }
 
@@ -283,12 +286,12 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   private func end(options: UnsafeTransactionOptions) throws -> CommitNote {
     guard let work else { throw DiskPersistenceError.cannotWrite }
     endChild()
-    let changes = try work.step.withLock { _ in
+    let changes: RecordedChanges? = try work.step.withLock { _ in
       try state.withLock { state in
         try state.requireActive()
         state.isEnded = true
         defer { state.changes = RecordedChanges() }
-        return options.contains(.skipObservations) ? RecordedChanges() : state.changes
+        return options.contains(.skipObservations) ? nil : state.changes
       }
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)

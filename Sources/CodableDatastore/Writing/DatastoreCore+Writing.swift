@@ -194,11 +194,14 @@ extension DatastoreCore {
     }
   }
 
-  /// Notes a change for observers, if there are any.
+  /// Notes a change for observers; if there are none, only that there was one.
   private func recordChange(
     _ identifier: Identifier?, key storedKey: [UInt8], old: Bytes?, new: [UInt8]?, in scope: TransactionScope
   ) {
-    guard store.connection.publication.hasObservers(of: key) else { return }
+    guard store.connection.publication.hasObservers(of: key) else {
+      scope.work?.unheard.withLock { _ = $0.insert(key) }
+      return
+    }
     scope.recordChange(
       StoredChange(datastore: key, key: storedKey, identifier: identifier, old: old, new: new.map { Bytes($0) }))
   }

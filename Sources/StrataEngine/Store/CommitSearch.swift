@@ -4,6 +4,11 @@ extension View {
     guard servedView == nil else { throw .noSuchCommit(number: number) }
     return try CommitSearch(file: file, newest: commit).commit(number)
   }
+
+  /// The state of an older commit, as the file of this view has it; see `record(ofCommit:)`.
+  package func earlier(_ number: UInt64) throws(StorageError) -> View {
+    View(commit: try record(ofCommit: number), file: file)
+  }
 }
 
 /// Finding commits by number and by date along jump pointers.
