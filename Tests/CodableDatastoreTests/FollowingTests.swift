@@ -356,6 +356,7 @@ struct FollowingTests {
     }
   }
 
+  @Test("redo brings back what undo took back, and says so in the history")
   func redo() async throws {
     let persistence = MemoryPersistence()
     let books = BookFormat.datastore(persistence)
