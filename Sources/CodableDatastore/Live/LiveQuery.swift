@@ -105,6 +105,8 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     }
     guard let last = changes.last else { return false }
     let tests = query.predicates.map { PredicateTest($0) }
+    // The answer may be newer than a head that was put back, and numbers no longer tell.
+    if changes.contains(where: \.isPutBack) { return try await askAgain(&answer, at: nil, changed: []) }
     // Only the index knows the members of a range.
     if query.range != nil { return try await askAgain(&answer, at: last.commit, changed: Set(changes.map(\.key))) }
     if query.offset > 0 {
@@ -130,15 +132,16 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     return outcome != .same
   }
 
+  /// - Parameter commit: nil for the newest.
   private func askAgain(
-    _ answer: inout LiveAnswer<Format>, at commit: UInt64, changed: Set<[UInt8]>
+    _ answer: inout LiveAnswer<Format>, at commit: UInt64?, changed: Set<[UInt8]>
   ) async throws -> Bool {
-    // A commit that is forgotten already leaves the newest one.
     let core = query.core
-    let view = try (try? core.view(at: Commit.Number(commit))) ?? core.currentView()
+    let asked = commit.flatMap { try? core.view(at: Commit.Number($0)) }
     let before = answer.keys
-    (answer, _) = try await ask(view)
-    return before != answer.keys || before.contains { changed.contains($0) }
+    // A commit that is forgotten already leaves the newest one, of which other keys may have changed.
+    (answer, _) = try await ask(asked ?? core.currentView())
+    return asked == nil || before != answer.keys || before.contains { changed.contains($0) }
   }
 
   /// The instance of a record that meets the query's conditions.
