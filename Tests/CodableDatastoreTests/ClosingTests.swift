@@ -77,4 +77,22 @@ struct ClosingTests {
     try await second.close()
     withExtendedLifetime(books) {}
   }
+
+  @Test("if another store lies at the place after all its persistences were closed, an undo in it is reported")
+  func replaced() async throws {
+    let place = TemporaryPlace()
+    let first = try DiskPersistence(readWriteURL: place.url)
+    for book in Book.numbered(1...5) { try await BookFormat.datastore(first).persist(book) }
+    try await first.close()
+    try FileManager.default.removeItem(at: place.url)
+    let second = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(second)
+    try await books.persist(Book(id: 1, title: "A"))
+    var changes = try await books.observe().makeAsyncIterator()
+    try await second.undo()
+    try await books.persist(Book(id: 2, title: "B"))
+    let heard = try await changes.next()
+    if case .deleted(1, _) = heard {} else { Issue.record("heard \(String(describing: heard))") }
+    withExtendedLifetime(first) {}
+  }
 }

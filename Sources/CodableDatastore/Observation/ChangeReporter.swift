@@ -236,14 +236,14 @@ final class ChangeReporter: Sendable {
     }
   }
 
-  /// Ends the following of other processes, before the store is closed.
+  /// Ends the following of other processes, before the store is closed. The one that is opened next may be another.
   func endFollowing() {
     let watch = following.withLock { following in
       following.lastSeen = nil
       return following.watch.take()
     }
     state.withLock { state in
-      (state.followsOthers, state.keepsOwn, state.ownStates, state.own) = (false, false, [], [:])
+      (state.followsOthers, state.keepsOwn, state.ownStates, state.own, state.newestOwn) = (false, false, [], [:], 0)
     }
     withExtendedLifetime(watch) {}
   }
