@@ -95,4 +95,19 @@ struct ClosingTests {
     if case .deleted(1, _) = heard {} else { Issue.record("heard \(String(describing: heard))") }
     withExtendedLifetime(first) {}
   }
+
+  @Test("a persistence that is made while the last one of its place is closed can be used at once")
+  func besideClosing() async throws {
+    let place = TemporaryPlace()
+    var open = try DiskPersistence(readWriteURL: place.url)
+    for id in 1...40 {
+      try await BookFormat.datastore(open).persist(Book(id: id, title: "before"))
+      async let closing: Void = open.close()
+      let next = try DiskPersistence(readWriteURL: place.url)
+      try await BookFormat.datastore(next).persist(Book(id: id, title: "after"))
+      try await closing
+      open = next
+    }
+    #expect(try await BookFormat.datastore(open).load(...).map(\.title).all() == Array(repeating: "after", count: 40))
+  }
 }

@@ -249,26 +249,25 @@ final class StoreConnection: Sendable {
 
   func addHandle() { state.withLock { $0.handles += 1 } }
 
-  /// Whether it was the last one.
-  @discardableResult
-  func removeHandle() -> Bool {
+  func removeHandle() { state.withLock { $0.handles -= 1 } }
+
+  /// Removes the handle of a persistence that is closed. If it is the last one, returns the stores to close: the next use opens the store
+  /// again, even if it comes before they are.
+  func removeClosedHandle() -> [any Engine]? {
     state.withLock { state in
       state.handles -= 1
-      return state.handles == 0
+      guard state.handles == 0 else { return nil }
+      defer { if path != nil || opening != nil { (state.writer, state.reader) = (nil, nil) } }
+      return [state.writer, state.reader].compactMap(\.self)
     }
   }
 
-  /// Closes the store; the next use opens it again.
-  func close() throws {
+  func close(_ stores: [any Engine]) throws {
     isFollowing.store(false, ordering: .releasing)
     endAwaiting()
     publication.endFollowing()
-    let stores = state.withLock { state in
-      defer { if path != nil || opening != nil { (state.writer, state.reader) = (nil, nil) } }
-      return [state.writer, state.reader]
-    }
     for store in stores {
-      try throwingStoreErrors { try store?.close() }
+      try throwingStoreErrors { try store.close() }
     }
   }
 

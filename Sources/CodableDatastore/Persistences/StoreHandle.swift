@@ -60,9 +60,9 @@ public final class _StoreHandle: Sendable {
       connection.publication.endObservers(of: self)
       inbox.close()
     }
-    guard connection.removeHandle() else { return }
+    guard let stores = connection.removeClosedHandle() else { return }
     await connection.resume()
-    try await onThread { [connection] in try connection.close() }
+    try await onThread { [connection] in try connection.close(stores) }
   }
 
   /// The engine's store, opened for writing.
