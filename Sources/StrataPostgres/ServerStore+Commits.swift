@@ -137,10 +137,6 @@ extension ServerStore {
     return record
   }
 
-  package func changes(of commit: CommitRecord) throws(StorageError) -> ChangeCursor {
-    throw .refused("a commit on a server lists no changes: its state is compared with its parent's")
-  }
-
   package func view(at number: UInt64) throws(StorageError) -> View {
     // A commit that was read along with others has only the parents that are kept.
     if let known = knownCommits[number] {

@@ -117,10 +117,7 @@ extension DataFile {
   /// The clock of a commit's writer, in nanoseconds since 1970. It is the date, unless that is a parent's date: then the clock may have
   /// been behind. Reads the record again in that case only.
   func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
-    // The parent that a date was taken from may have been squashed.
-    guard commit.flags.contains(.squashed) || commit.links.parents.contains(where: { $0.date == commit.date }) else {
-      return commit.date
-    }
+    guard commit.mayHaveOwnClock else { return commit.date }
     return min(try tail(of: commit).clock ?? commit.date, commit.date)
   }
 
@@ -143,14 +140,17 @@ extension DataFile {
   }
 }
 
+extension CommitRecord {
+  /// Whether the clock of its writer may be another time than its date. The parent that a date was taken from may have been squashed.
+  var mayHaveOwnClock: Bool {
+    flags.contains(.squashed) || links.parents.contains { $0.date == date }
+  }
+}
+
 extension FileStore {
   package func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
-    let file = publication.current.file
-    if commit.links.own.offset < file.end, let found = try? file.record(at: commit.links.own.offset), found == commit {
-      return try file.pedigree(of: commit)
-    }
-    // Compaction has put another file in place since the record was read.
-    return try file.pedigree(of: self.commit(commit.number))
+    let (file, commit) = try found(commit)
+    return try file.pedigree(of: commit)
   }
 
   package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {

@@ -47,8 +47,6 @@ package protocol Engine: AnyObject, Sendable {
   func ancestor(of number: UInt64, notLaterThan date: Int64) throws(StorageError) -> CommitRecord
   /// The clock of a commit's writer, in nanoseconds since 1970: the commit's date, unless that had to be a parent's later one.
   func clock(of commit: CommitRecord) throws(StorageError) -> Int64
-  /// The changes that a commit lists. Only valid if `CommitRecord.listsChanges`.
-  func changes(of commit: CommitRecord) throws(StorageError) -> ChangeCursor
   /// The names given to commits, as of the newest commit known here; `head` is not among them.
   var names: [String: UInt64] { get throws(StorageError) }
   /// The number of commits that are kept, including those outside the ancestry of `head`.

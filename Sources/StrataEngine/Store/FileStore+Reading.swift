@@ -125,13 +125,17 @@ extension FileStore {
   }
 
   package func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
-    try publication.current.file.clock(of: commit)
+    guard commit.mayHaveOwnClock else { return commit.date }
+    let (file, commit) = try found(commit)
+    return try file.clock(of: commit)
   }
 
-  /// The changes that a commit's frame holds, in the order in which they were made. A restore by roots has none of its own: its changes are
-  /// the difference to its parent.
-  package func changes(of commit: CommitRecord) throws(StorageError) -> ChangeCursor {
-    try ChangeCursor(commit: commit, file: publication.current.file)
+  /// The data that is open now, and a commit as it has it: compaction may have put another file in place since the record was read.
+  func found(_ commit: CommitRecord) throws(StorageError) -> (file: DataFile, commit: CommitRecord) {
+    let (state, offset) = (publication.current, commit.links.own.offset)
+    let file = state.file
+    if offset < file.end, let found = try? file.record(at: offset), found == commit { return (file, found) }
+    return (file, try CommitSearch(file: file, newest: state.newest).commit(commit.number))
   }
 
   package var names: [String: UInt64] {

@@ -31,6 +31,10 @@ package struct View: Sendable {
       && commit.links.catalog == known.links.catalog
   }
 
+  /// The changes that the commit's frame holds, in the order in which they were made. A restore by roots has none of its own: its changes
+  /// are the difference to its parent. Only valid if `CommitRecord.listsChanges`.
+  package func changes() throws(StorageError) -> ChangeCursor { try ChangeCursor(commit: commit, file: file) }
+
   private var catalog: TreeRoot { TreeRoot(pointer: commit.links.catalog) }
 
   /// A tree. Returns nil if this view has no tree of that name.

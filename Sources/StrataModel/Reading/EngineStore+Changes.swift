@@ -9,14 +9,8 @@ extension EngineStore {
     let view = try engineView(at: commit)
     // The first commit is compared with the empty store before it.
     let parent = try engineView(at: CommitNumber(record.parents.first ?? 0))
-    // The frame lists what changed against the first parent. Where roots were brought back, commits squashed, or histories merged, the
-    // trees are compared instead.
-    if record.listsChanges, record.restores == nil, record.parents.count < 2,
-      record.flags.isDisjoint(with: [.squashed, .restore]),
-      let reader = try FrameChanges(of: record, view: view, parent: parent)
-    {
-      return reader
-    }
+    // The frame lists what changed against the first parent.
+    if let reader = try FrameChanges(of: view, parent: parent) { return reader }
     return try DifferenceReader(from: parent, to: view)
   }
 
@@ -37,11 +31,16 @@ private final class FrameChanges: ChangeReader {
   private let datastores: [UInt32: EngineDatastore]
   private let remaining: Mutex<ArraySlice<Change>>
 
-  /// Nil where the trees tell more than the frame: it has too many changes to be sorted, dropped a whole tree, or is damaged.
-  init?(of record: CommitRecord, view: EngineView, parent: EngineView) throws(ModelError) {
+  /// Nil where the trees tell more than the frame: roots were brought back, commits squashed, or histories merged, or it has too many
+  /// changes to be sorted, dropped a whole tree, or is damaged.
+  init?(of view: EngineView, parent: EngineView) throws(ModelError) {
+    let commit = view.view.commit
+    guard commit.listsChanges, commit.restores == nil, commit.parents.count < 2,
+      commit.flags.isDisjoint(with: [.squashed, .restore])
+    else { return nil }
     var datastores: [UInt32: EngineDatastore] = [:]
     var count: UInt64 = 0
-    for counts in record.counts {
+    for counts in commit.counts {
       guard let key = counts.tree.datastoreKey else { continue }
       guard let datastore = try view.ownDatastore(key) else { return nil }
       datastores[datastore.tree.identifier] = datastore
@@ -54,7 +53,7 @@ private final class FrameChanges: ChangeReader {
     self.view = view
     self.datastores = datastores
     do throws(ModelError) {
-      remaining = Mutex(try Self.sortedChanges(of: record, in: view.store, datastores)[...])
+      remaining = Mutex(try Self.sortedChanges(of: view.view, datastores)[...])
     } catch .storage(_, kind: .damaged) {
       return nil
     }
@@ -76,11 +75,11 @@ private final class FrameChanges: ChangeReader {
   }
 
   private static func sortedChanges(
-    of record: CommitRecord, in store: EngineStore, _ datastores: [UInt32: EngineDatastore]
+    of view: View, _ datastores: [UInt32: EngineDatastore]
   ) throws(ModelError) -> [Change] {
     var changes: [Change] = []
     try onStorage {
-      var cursor = try store.engine.changes(of: record)
+      var cursor = try view.changes()
       while let change = try cursor.next() {
         if datastores[change.tree] != nil { changes.append(change) }
       }

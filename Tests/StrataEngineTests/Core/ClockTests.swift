@@ -47,8 +47,10 @@ struct ClockTests {
     #expect(try clocks(store) == [1: 10, 2: 11, 3: 3_660, 4: 12, 5: 13, 6: 14])
     _ = try store.copy(to: "copied", at: nil, onto: nil) { _ in true }
     #expect(try clocks(FileStore.open(at: "copied", options: StoreOptions(), disk: disk))[5] == 13)
+    let before = try store.commit(5)
     _ = try store.compact(.last(2)) { _ in true }
     #expect(try clocks(store) == [5: 13, 6: 14])
+    #expect(try store.clock(of: before) / Self.day == 13)
     _ = try store.compact(.last(1)) { _ in true }
     #expect(try clocks(store) == [6: 14])
     try store.close()

@@ -94,7 +94,7 @@ struct LargeTests {
     let value = try tree.value(of: record)
     #expect(value.count == Int(size) - 5)
     #expect(value[(3 << 20)..<(4 << 20)].array == block)
-    var cursor = try again.changes(of: again.head.commit)
+    var cursor = try again.head.changes()
     var keys: [[UInt8]] = []
     while let change = try cursor.next() { keys.append(change.key.array) }
     #expect(keys == [key(1), key(3)])
@@ -142,7 +142,7 @@ struct LargeTests {
       try transaction.createTree(people, kind: .records, attributes: attributes)
       try transaction.put(key(1), bytes("a"), in: people)
     }
-    var cursor = try store.changes(of: store.commit(number))
+    var cursor = try store.view(at: number).changes()
     #expect(try cursor.next()?.key.array == key(1))
     #expect(try cursor.next() == nil)
     #expect(try store.head.tree(people)?.attributes.array == attributes)

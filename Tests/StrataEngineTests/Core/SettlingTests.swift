@@ -33,7 +33,7 @@ struct SettlingTests {
     #expect(tree.entryCount == 29_999)
     #expect(try tree.find(.bytes(key(5))) == nil)
     #expect(try tree.find(.bytes(key(29_999))) != nil)
-    var changes = try store.changes(of: store.head.commit)
+    var changes = try store.head.changes()
     #expect(try changes.next()?.key.array == key(1))
     #expect(try changes.next() == nil)
     #expect(store.head.commit.counts.map(\.inserted) == [1])

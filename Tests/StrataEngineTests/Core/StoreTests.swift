@@ -228,7 +228,7 @@ struct StoreTests {
     }
     let commit = try store.commit(second)
     #expect(commit.counts.map { [$0.inserted, $0.updated, $0.deleted] } == [[0, 2, 0]])
-    var cursor = try store.changes(of: commit)
+    var cursor = try store.view(at: second).changes()
     var found: [String] = []
     while let change = try cursor.next() {
       found.append("\(change.key.array.last ?? 0) \(change.kind) \(change.isInsertion)")
@@ -265,7 +265,7 @@ struct StoreTests {
     let number = try store.change { transaction in
       for value in ["x", "y"] { try transaction.put(key(1), bytes(value), in: people) }
     }
-    var cursor = try store.changes(of: try store.commit(number))
+    var cursor = try store.view(at: number).changes()
     let change = try #require(try cursor.next())
     #expect(change.isInsertion && change.replacesDelete)
     #expect(try store.commit(number).counts.map { [$0.inserted, $0.updated, $0.deleted] } == [[1, 0, 0]])

@@ -67,7 +67,7 @@ enum FuzzTarget {
     guard let store = try? FileStore.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk) else { return }
     let newest = store.head.commit.number
     for number in (newest > 32 ? newest - 32 : 0)...newest {
-      if let commit = try? store.commit(number), var changes = try? store.changes(of: commit) {
+      if let view = try? store.view(at: number), var changes = try? view.changes() {
         while let change = try? changes.next() { _ = change }
       }
       if let view = try? store.view(at: number) { look(view) }
