@@ -37,6 +37,23 @@ import Testing
     await #expect(throws: ChangesMissed.self) { try await buffer.next() }
   }
 
+  @Test("several tasks may wait for one observer's changes: each gets one, and a cancelled one leaves the others")
+  func severalReaders() async throws {
+    let buffer = ChangeBuffer()
+    let readers = (0..<3).map { _ in Task { try await buffer.next()?.commit } }
+    while buffer.readers < 3 { await Task.yield() }
+    readers[1].cancel()
+    #expect(try await readers[1].value == nil)
+    for number in 1...2 as ClosedRange<UInt64> {
+      buffer.append([StoredChange(datastore: "numbers", key: [1], commit: number)])
+    }
+    #expect(Set([try await readers[0].value, try await readers[2].value]) == [1, 2])
+    let last = Task { try await buffer.next()?.commit }
+    while buffer.readers < 1 { await Task.yield() }
+    buffer.end()
+    #expect(try await last.value == nil)
+  }
+
   private final class Watch: DiskWatch {}
 
   @Test(

@@ -7,7 +7,9 @@ final class ChangeBuffer: Sendable {
 
   private let state = Mutex(State())
   private struct State {
-    var waiting: CheckedContinuation<News?, Never>?
+    /// The readers that wait, in their order: one sequence may be iterated by several tasks, each of which gets other changes.
+    var waiting: [(ticket: UInt64, reader: CheckedContinuation<News?, Never>)] = []
+    var lastTicket: UInt64 = 0
     var isEnded = false
     /// Changes that come at once stay together: those of a commit are put here without being copied.
     private var batches: ArraySlice<(news: Batch, bytes: Int)> = []
@@ -98,6 +100,9 @@ final class ChangeBuffer: Sendable {
     self.isWanted = isWanted
   }
 
+  /// The number of readers that wait.
+  var readers: Int { state.withLock { $0.waiting.count } }
+
   /// The waiting changes, up to one that could not be read.
   func popAll() -> [StoredChange] { state.withLock { $0.popChanges() } }
 
@@ -112,40 +117,49 @@ final class ChangeBuffer: Sendable {
   /// Makes the observer's iteration end after the changes that wait.
   func end() {
     let waiting = state.withLock { state in
+      defer { state.waiting = [] }
       state.isEnded = true
-      return state.waiting.take()
+      return state.waiting
     }
-    waiting?.resume(returning: nil)
+    for (_, reader) in waiting { reader.resume(returning: nil) }
   }
 
   private func add(_ append: (inout State) -> Void) {
-    let (waiting, first) = state.withLock { state in
+    let served = state.withLock { state in
       append(&state)
-      guard let waiting = state.waiting else { return (nil as CheckedContinuation<News?, Never>?, nil as News?) }
-      state.waiting = nil
-      return (waiting, state.popFirst())
+      var served: [(CheckedContinuation<News?, Never>, News)] = []
+      while !state.waiting.isEmpty, let news = state.popFirst() {
+        served.append((state.waiting.removeFirst().reader, news))
+      }
+      return served
     }
-    waiting?.resume(returning: first)
+    for (reader, news) in served { reader.resume(returning: news) }
   }
 
   /// The next change; nil once the reading task is cancelled, and when the persistence was closed.
   ///
   /// - Throws: The error because of which changes could not be read, instead of them; later ones come when it is called again.
   func next() async throws -> StoredChange? {
-    if let news = state.withLock({ $0.popFirst() }) { return try news.get() }
+    let (first, ticket) = state.withLock { state in
+      state.lastTicket += 1
+      return (state.popFirst(), state.lastTicket)
+    }
+    if let first { return try first.get() }
     let news = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let news: News?? = state.withLock { state in
           if let news = state.popFirst() { return news }
           if Task.isCancelled || state.isEnded { return .some(nil) }
-          state.waiting = continuation
+          state.waiting.append((ticket, continuation))
           return nil
         }
         if let news { continuation.resume(returning: news) }
       }
     } onCancel: {
-      let waiting = state.withLock { $0.waiting.take() }
-      waiting?.resume(returning: nil)
+      let reader = state.withLock { state in
+        state.waiting.firstIndex { $0.ticket == ticket }.map { state.waiting.remove(at: $0).reader }
+      }
+      reader?.resume(returning: nil)
     }
     return try news?.get()
   }
