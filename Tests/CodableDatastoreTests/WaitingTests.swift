@@ -330,6 +330,18 @@ struct WaitingTests {
     #expect(try await books.load(...).map(\.id).all() == [1, 3])
   }
 
+  @Test("each instance that a query looks at counts as read, also if it finds none")
+  func vainSearch() async throws {
+    let books = PlainBookFormat.datastore(persistence)
+    try await persistence.perform {
+      for book in Book.numbered(1...20) { try await books.persist(book) }
+      let work = try #require(Transactions.current?.work)
+      let before = work.uses.load(ordering: .relaxed)
+      #expect(try await books.load(where: #Predicate { $0.title == "none" }).scanning().first == nil)
+      #expect(work.uses.load(ordering: .relaxed) >= before + 20)
+    }
+  }
+
   @Test("a warm-up is waited for however long it takes, in a transaction and by itself", arguments: [false, true])
   func longWarmUp(inTransaction: Bool) async throws {
     let place = TemporaryPlace()

@@ -10,6 +10,8 @@ extension TypedQueryRun {
   mutating func folded<Kind: _FigureKind>(
     _ rows: Rows<Instance, Kind.Value>, into initial: Kind
   ) async throws -> Kind {
+    scope?.work?.libraryWork.add(1, ordering: .relaxed)
+    defer { scope?.work?.libraryWork.subtract(1, ordering: .relaxed) }
     var result = initial
     if plan.way == .scan, let parts = RecordParts(planned) {
       return try await withThrowingTaskGroup(of: Kind.self) { group in

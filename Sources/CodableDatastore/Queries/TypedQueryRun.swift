@@ -1,5 +1,6 @@
 import StrataEngine
 import StrataFoundation
+import StrataLocks
 import StrataModel
 
 struct PlannedQuery: Sendable {
@@ -255,6 +256,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
 
   mutating func nextCandidate() throws -> QueryCandidate? {
     try scope?.requireReadable()
+    // A long search is not silence.
+    scope?.work?.uses.add(1, ordering: .relaxed)
     guard let tie = sorted?.tie else { return try throwingStoreErrors { try candidates.next() } }
     return try throwingStoreErrors { try sorted?.walk.next() }
       .map { QueryCandidate(key: StoredKey(bytes: tie.identifier(of: $0), value: .null)) }
