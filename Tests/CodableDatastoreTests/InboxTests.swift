@@ -147,4 +147,21 @@ struct InboxTests {
     #expect(try await tasks.count == 64)
     #expect(try await persistence.commits.all().count == 64)
   }
+
+  @Test("observers hear of the letters that were applied before an error")
+  func error() async throws {
+    let persistence = try owner(applies: false)
+    let tasks = persistence.datastore(TaskFormat.self)
+    try await tasks.persist(Task(id: 1, title: "a"))
+    var observed = try await tasks.observe().makeAsyncIterator()
+    try await Outbox(storeAt: place.url).persist(Task(id: 2, title: "b"), in: TaskFormat.self)
+    // After the letters the drafts are looked through, whose folder cannot be read.
+    let drafts = place.url.appending(path: "inbox/tmp")
+    try FileManager.default.removeItem(at: drafts)
+    try Data().write(to: drafts)
+    await #expect(throws: StoreError.self) { try await persistence.inbox.apply() }
+    #expect(try await tasks.count == 2)
+    try await tasks.persist(Task(id: 3, title: "c"))
+    #expect(try await observed.next()?.id == 2)
+  }
 }

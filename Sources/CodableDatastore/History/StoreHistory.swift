@@ -47,7 +47,12 @@ extension _StoreHandle {
     return try await connection.alone {
       let before = try throwingStoreErrors { try model.engine.refresh() }
       let answer: Answer
-      do throws(ModelError) { answer = try body(model) } catch { throw StoreError(error) }
+      do throws(ModelError) { answer = try body(model) } catch {
+        // Some of several commits may have been made.
+        let after = model.engine.head
+        if after.number != before.number { connection.publication.publish(after, madeOn: before) }
+        throw StoreError(error)
+      }
       let new = commits(answer).filter { $0.rawValue > max(before.commit.number, connection.publication.newestOwn) }
       // If commits are not followed, only the newest must be reported.
       for number in connection.publication.isFollowed ? new[...] : new.suffix(1) {
