@@ -118,6 +118,7 @@ struct EntityStoreTests {
     #expect(try await ids("names", "y") == ["3"])
     #expect(try await ids("to", .entity("1")) == ["2"])
     #expect(try await ids("when", .date(date)) == ["1"])
+    #expect(try await ids("when", .date(Date(timeIntervalSinceReferenceDate: .nan))) == [])
     #expect(try await ids("raw", .data(Data([1]))) == ["3"])
     #expect(try await ids("other", "y") == [])
     try await entities.add(Entity("4", type: "a", properties: ["n": [0.0, -0.0].entityValue]))

@@ -59,6 +59,7 @@ public struct EntityStore<AccessMode: _AccessMode>: Sendable {
     }
     switch value {
     case .entity(let id): try await keep(datastore.load(id, from: \.target))
+    case .date(let date) where date.timeIntervalSinceReferenceDate.isNaN: break
     case .date(let date): try await keep(datastore.load(date...date, from: \.date))
     case .double(0):
       // Both zeros are equal, and are spelt differently.
