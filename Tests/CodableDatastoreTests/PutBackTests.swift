@@ -5,7 +5,7 @@ import Testing
 
 @testable import CodableDatastore
 
-@Suite("Live results and a head that another process moves back and forth")
+@Suite("A head that another process moves back and forth")
 struct PutBackTests {
   private let place = TemporaryPlace()
   private struct Refusal: Error {}
@@ -65,5 +65,21 @@ struct PutBackTests {
     #expect(try await live.next()?.map(\.id) == [1, 2])
     try await books.persist(Book(id: 6, title: "6"))
     #expect(try await live.next()?.map(\.id) == [1, 2, 6])
+  }
+
+  @Test("an index that a commit beside the head lacks is said to be missing, though the head has it and is older")
+  func missingIndex() async throws {
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    try await PlainBookFormat.datastore(DiskPersistence(readWriteURL: place.url)).persist(Book(id: 1, title: "A"))
+    let first = try #require(try await persistence.head?.id)
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    try await books.persist(Book(id: 2, title: "B"))
+    let head = try #require(try await persistence.head?.id)
+    let beside = try await persistence.restore(first)
+    try moveHead(to: head.rawValue, beside: books)
+    #expect(try await books.load("B", from: \.title).all().map(\.id) == [2])
+    let view = try await books.view(at: beside)
+    let error = await #expect(throws: IndexNotYetBuiltError.self) { try await view.load("A", from: \.title).all() }
+    #expect(error?.commit == beside && error?.broughtBy == nil)
   }
 }

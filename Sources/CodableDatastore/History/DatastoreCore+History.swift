@@ -47,7 +47,8 @@ extension DatastoreCore {
   private func firstCommit(
     after commit: UInt64, head: View, in store: any Engine, has: (View) throws(StorageError) -> Bool
   ) -> Commit.Number? {
-    guard (try? has(head)) == true else { return nil }
+    // A commit beside the head's history may have a greater number.
+    guard head.number > commit, (try? has(head)) == true else { return nil }
     var low = commit
     var high = head.number
     while high - low > 1 {
