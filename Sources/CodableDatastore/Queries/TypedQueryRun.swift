@@ -278,11 +278,21 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     var (low, high) = (0, try throwingStoreErrors { try candidates.count() })
     while low < high {
       let middle = (low + high) / 2
-      guard let candidate = try throwingStoreErrors({ try candidates.candidate(at: middle) }) else { break }
-      if slices.isUsedUp() { await slices.yieldTask() }
-      let instance = try await core.instance(of: record(of: candidate), key: candidate.key.bytes)
-      let place = try order.place(of: instance, key: candidate.key.bytes)
-      if try order.isBefore(cursor, place) { high = middle } else { low = middle + 1 }
+      // The first from there on that is not left out.
+      var (rank, isBehind) = (middle, true)
+      while rank < high, let candidate = try throwingStoreErrors({ try candidates.candidate(at: rank) }) {
+        if slices.isUsedUp() { await slices.yieldTask() }
+        do {
+          let place = try order.place(
+            of: try await instance(of: record(of: candidate), key: candidate.key.bytes), key: candidate.key.bytes)
+          isBehind = try order.isBefore(cursor, place)
+          break
+        } catch let error as UnreadableInstanceError {
+          try leaveOut(error)
+          rank += 1
+        }
+      }
+      if isBehind { high = middle } else { low = rank + 1 }
     }
     try throwingStoreErrors { try candidates.skip(low) }
   }

@@ -1,5 +1,6 @@
 import CodableDatastore
 import Foundation
+import StrataLocks
 import Testing
 
 /// Queries while others write, and what cannot be asked.
@@ -40,6 +41,28 @@ struct QueryLifeTests {
     }
     #expect(Set(seen).count == seen.count, "none twice")
     #expect(always.isSubset(of: Set(seen)), "none left out")
+  }
+
+  @Test("a page by cursor goes on beside instances that do not decode and are left out")
+  func pagingBesideUnreadable() async throws {
+    struct Refusal: Error {}
+    let fails = Atomic(false)
+    let books = BookFormat.Datastore.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in
+          let book = try decoder.decode(Book.self, from: data)
+          if fails.load(ordering: .relaxed), (20...60).contains(book.id) { throw Refusal() }
+          return book
+        }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+    try await books.persist(contentsOf: Book.numbered(1...80))
+    fails.store(true, ordering: .relaxed)
+    let query = books.load(where: #Predicate { $0.pages >= 0 }).sorted(by: \.pages).skippingUnreadable()
+    for (id, next) in [(1, 2), (19, 61), (40, 61), (60, 61), (61, 62), (79, 80)] {
+      #expect(try await query.after(query.cursor(after: Book.numbered([id])[0])).first?.id == next)
+    }
+    #expect(try await query.after(query.cursor(after: Book.numbered([80])[0])).first == nil)
   }
 
   @Test("a live query's answer is a loop's over the records after every change, with its sort, offset and limit")
