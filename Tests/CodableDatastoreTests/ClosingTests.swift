@@ -101,8 +101,9 @@ struct ClosingTests {
     let place = TemporaryPlace()
     var open = try DiskPersistence(readWriteURL: place.url)
     for id in 1...40 {
-      try await BookFormat.datastore(open).persist(Book(id: id, title: "before"))
-      async let closing: Void = open.close()
+      let last = open
+      try await BookFormat.datastore(last).persist(Book(id: id, title: "before"))
+      async let closing: Void = last.close()
       let next = try DiskPersistence(readWriteURL: place.url)
       try await BookFormat.datastore(next).persist(Book(id: id, title: "after"))
       try await closing

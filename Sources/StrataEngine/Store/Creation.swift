@@ -117,8 +117,8 @@ struct Creation {
 
   /// Makes the names in a folder durable that may belong to others: a sandbox, or the mode of a folder, may let a program make something
   /// in it, or search it, and not open it.
-  private func syncAbove(_ folder: String) throws(DiskError) {
-    do { try disk.syncDirectory(folder) } catch { guard error.isForbidden else { throw error } }
+  private func syncAbove(_ above: String) throws(DiskError) {
+    do { try disk.syncDirectory(above) } catch { guard error.isForbidden else { throw error } }
   }
 
   private func makeFolders(_ path: String, _ made: inout [String]) throws(StorageError) {
