@@ -247,7 +247,7 @@ if Context.environment["STRATA_OPTIMIZED"] != nil {
 if Context.environment["STRATA_SMALL"] != nil {
   let small: Set = [
     "StrataFolders", "StrataPostgres", "PostgresPersistence", "StrataExchange", "StoreEntities", "StrataAtlas",
-    "StrataCurses", "StoreBrowser",
+    "StrataCurses", "StoreBrowser", "strata",
   ]
   for target in package.targets where small.contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Osize"])]
