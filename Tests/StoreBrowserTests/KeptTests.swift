@@ -50,6 +50,27 @@ struct KeptTests {
     #expect(files.loadRemembered().remembered.bookmarks.keys.sorted() == ["a"])
   }
 
+  @Test("keys are recorded into a new file: one that is there stays as it is, and is named")
+  func recordedKeys() throws {
+    let folder = newFolder()
+    TestFile.makeFolder(folder)
+    defer { TestFile.remove(folder) }
+    try TestFile.write("mine", to: folder + "/notes")
+    let driver = Driver(
+      try Sample.store(), size: Size(columns: 160, rows: 30), start: .init(datastore: "City"),
+      files: BrowserFiles(folder: folder))
+    func recorded() -> [String] {
+      driver.outward.compactMap { if case .terminal(.record(let path)) = $0 { path } else { nil } }
+    }
+    try driver.play(":record \(folder)/notes")
+    #expect(driver.status.contains("is there already"), "\(driver.screen)")
+    try driver.play(":record \(folder)/nowhere/keys")
+    #expect(recorded().isEmpty && !driver.browser.macro.isRecording, "\(driver.screen)")
+    try driver.play(":record \(folder)/keys")
+    #expect(recorded() == [folder + "/keys"] && driver.browser.macro.isRecording, "\(driver.screen)")
+    #expect(try TestFile.text(folder + "/notes") == "mine")
+  }
+
   @Test("bookmarks that cannot be read are set aside and said, and no save replaces them", arguments: ["{", "[1]"])
   func damagedRemembered(text: String) throws {
     let (store, folder) = (try Sample.store(), newFolder())

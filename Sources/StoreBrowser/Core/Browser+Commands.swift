@@ -318,11 +318,22 @@ extension Browser {
       macro.stop()
       session.emit(.stopRecording)
       session.say("recorded \(macro.events.count) keys; @ replays them")
+    } else if let file {
+      let new = Inquiry { context throws(ModelError) in
+        try context.files.requireNew(file)
+        try context.files.write(file) { _ throws(ModelError) in }
+        return context.files.expanding(file)
+      }
+      session.start(.resolve, new) { $0.beginRecording($1) }
     } else {
-      macro = Macro(isRecording: true)
-      if let file { session.emit(.record(path: file)) }
-      session.say("recording keys; :record stops")
+      beginRecording(nil)
     }
+  }
+
+  private mutating func beginRecording(_ path: String?) {
+    macro = Macro(isRecording: true)
+    if let path { session.emit(.record(path: path)) }
+    session.say("recording keys; :record stops")
   }
 
   /// Shows all commands; those that work in the focused pane are first.

@@ -176,6 +176,11 @@ package struct BrowserFiles: Sendable {
     return true
   }
 
+  /// Throws if there is something at a path.
+  func requireNew(_ path: String) throws(ModelError) {
+    if try holdsFile(path) { throw .refused(reason: "\(path) is there already; give another name") }
+  }
+
   /// Writes a file as `FileOutput` does. If `body` throws, an existing file stays as it is.
   ///
   /// - Returns: the path of the copy of the old file, if it was written in place.

@@ -14,9 +14,7 @@ struct ListExport: Question {
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    guard try !context.files.holdsFile(file) else {
-      throw .refused(reason: "\(file) is there already; give another name")
-    }
+    try context.files.requireNew(file)
     var bytes = 0
     try context.files.write(file) { output throws(ModelError) in
       var writer = TableWriter(format, columns: columns.map { DocumentPath([.member($0)]) }, headings: columns)
