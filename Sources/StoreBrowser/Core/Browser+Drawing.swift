@@ -63,10 +63,12 @@ extension Browser {
   private var lines: ScreenLines {
     let most = session.size.columns * 3 / 4
     var standing = titleRight(wide: session.size.columns >= 110)
-    if SafeText.width(standing) > most { standing = titleRight(wide: false) }
-    let excess = SafeText.width(standing) - most
-    if excess > 0 { standing = titleRight(wide: false, excess: excess) }
-    let room = session.size.columns - min(SafeText.width(standing), most) - 3
+    var width = SafeText.width(standing)
+    if width > most {
+      width = SafeText.width(titleRight(wide: false))
+      standing = titleRight(wide: false, excess: max(0, width - most))
+    }
+    let room = session.size.columns - min(width, most) - 3
     let state = state
     return ScreenLines(
       theme: session.theme, store: titleLeft(in: room), status: standing,

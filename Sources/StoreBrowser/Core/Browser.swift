@@ -54,15 +54,17 @@ package struct Browser: Sendable {
     configuration: BrowserConfiguration, store: any ReadableStore, status: StoreStatus? = nil, parts: Parts? = nil
   ) {
     session = Session(configuration: configuration, store: store, status: status ?? StoreStatus(of: store))
-    (keymap, panes) = (parts ?? Parts(configuration)).all
+    let parts = parts ?? Parts(configuration)
+    (keymap, panes) = (parts.keymap, parts.panes)
     session.hear(session.status.activity)
   }
 
   /// The parts that need no store, so that they are made while it is opened.
   struct Parts {
-    fileprivate let all: (keymap: Keymap, panes: PaneSet)
+    let keymap: Keymap
+    let panes = PaneSet()
 
-    init(_ configuration: BrowserConfiguration) { all = (configuration.keymap, PaneSet()) }
+    init(_ configuration: BrowserConfiguration) { keymap = configuration.keymap }
   }
 
   /// Returns the first effects: they fill the screen, and read the changes kept last time.
@@ -170,9 +172,10 @@ package struct Browser: Sendable {
   }
 
   func frame(of pane: PaneID, _ rect: Rect, isFocused: Bool) -> PaneFrame {
-    let leavesOut = PaneTable.entry(pane).work.contains { session.gaps[$0] != nil }
-    let isScanned = pane != .table || table.source?.needsScan == true
-    return PaneFrame(rect: rect, isFocused: isFocused, leavesOut: leavesOut && isScanned)
+    let leavesOut =
+      !session.gaps.isEmpty && PaneTable.entry(pane).work.contains { session.gaps[$0] != nil }
+      && (pane != .table || table.source?.needsScan == true)
+    return PaneFrame(rect: rect, isFocused: isFocused, leavesOut: leavesOut)
   }
 
   /// Returns a pane by its name, for reading: an overlay, or one of the panes.
