@@ -48,6 +48,8 @@ struct KeptTests {
     driver.press("m b")
     driver.releaseAll { $0.slot.name != "remembered" }
     #expect(files.loadRemembered().remembered.bookmarks.keys.sorted() == ["a"])
+    driver.release()
+    #expect(driver.status.contains("those set before are not kept"), "\(driver.screen)")
   }
 
   @Test("keys are recorded into a new file: one that is there stays as it is, and is named")

@@ -60,12 +60,17 @@ extension Browser {
   }
 
   mutating func haveRead(_ kept: KeptRemembered) {
-    let builds = session.remembered.builds
+    var early = session.remembered
+    let builds = early.builds.take()
     session.remembered = kept.remembered
     // A build may have ended meanwhile.
     if let builds { session.remember { $0.builds = ($0.builds ?? []) + builds } }
     viewChanges = ViewChanges()
-    if let problem = kept.problem { session.warn(problem) }
+    if let problem = kept.problem {
+      session.warn(problem)
+    } else if early != Remembered() {
+      session.warn("columns, views and bookmarks were read only now; those set before are not kept")
+    }
   }
 
   private mutating func haveRead(_ kept: StagedChanges, problem: String?) {

@@ -148,15 +148,13 @@ package struct BrowserFiles: Sendable {
 
   /// Reads one file. An unreadable one is moved aside, so that the next save does not replace it.
   private static func remembered(in folder: String?, _ problem: inout String?) -> Remembered? {
-    guard let file = folder.map(file(in:)), access(file, F_OK) == 0 else { return nil }
+    guard let folder, access(file(in: folder), F_OK) == 0 else { return nil }
+    let file = file(in: folder)
     do {
       return try JSONDecoder().decode(Remembered.self, from: Data(contentsOf: URL(filePath: file)))
     } catch {
-      var number = 1
-      while access("\(file).unreadable-\(number)", F_OK) == 0 { number += 1 }
-      let aside = "\(file).unreadable-\(number)"
-      let lies = rename(file, aside) == 0 ? aside : file
-      problem = "columns, views and bookmarks cannot be read; the file lies at \(lies)"
+      let place = (try? StagedFile.setAside(file, in: folder)) ?? file
+      problem = "columns, views and bookmarks cannot be read; the file lies at \(place)"
       return nil
     }
   }

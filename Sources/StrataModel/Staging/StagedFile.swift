@@ -62,8 +62,13 @@ package final class StagedFile: Sendable {
   }
 
   /// Moves an unreadable file aside. Returns its new path.
-  package func setAside() throws(ModelError) -> String {
-    try Self.onDisk { () throws(DiskError) in
+  package func setAside() throws(ModelError) -> String { try Self.setAside(path, in: folder, on: disk) }
+
+  /// Moves any unreadable file of a folder aside, as `setAside` does.
+  package static func setAside(
+    _ path: String, in folder: String, on disk: any Disk = SystemDisk()
+  ) throws(ModelError) -> String {
+    try onDisk { () throws(DiskError) in
       var number = 1
       while try disk.status("\(path).unreadable-\(number)") != nil { number += 1 }
       let aside = "\(path).unreadable-\(number)"
