@@ -78,23 +78,6 @@ struct HistoryTruthTests {
     #expect(try await books.changes(from: 1, to: 2).all().count == 1)
   }
 
-  @Test("a program that only reads finds the commits that another has made since, and their names")
-  func commitsOfOthers() async throws {
-    let place = TemporaryPlace()
-    // As in another process: the two share no connection.
-    let writer = try DiskPersistence(readWriteURL: place.url, slices: .shared)
-    let books = BookFormat.datastore(writer)
-    try await books.persist(Book(id: 1, title: "One"))
-    let reader = DiskPersistence(readOnlyURL: place.url)
-    #expect(try await reader.head?.id == 1)
-    try await books.persist(Book(id: 1, title: "Two"))
-    #expect(try await reader.commit(2).id == 2)
-    try await books.persist(Book(id: 1, title: "Three"))
-    #expect(try await reader.commit(notLaterThan: .distantFuture).id == 3)
-    try await writer.name("here")
-    #expect(try await reader.namedCommits == ["here": 3])
-  }
-
   // MARK: Versions
 
   @Test("a restore is not a version of an instance that it left as it was")

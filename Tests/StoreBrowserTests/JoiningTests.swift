@@ -62,7 +62,7 @@ struct JoiningTests {
     #expect(driver.browser.table.source?.joined.map(\.name) == ["home"])
   }
 
-  @Test("a condition of a view that misspells a joined column is told the name of the column")
+  @Test("a condition of a view that misspells a joined column is refused with the name of the column")
   func misspelt() throws {
     let driver = try driver(Sample.store(), "keys g q")
     driver.tell(

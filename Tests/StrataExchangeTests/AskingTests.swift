@@ -51,7 +51,7 @@ struct AskingTests {
     }
   }
 
-  @Test("a line that ssh cannot open, and a machine without the program, are told with the words to type")
+  @Test("the errors of a line that ssh cannot open, and of a machine without the program, have the words to type")
   func wordsToType() throws {
     for (status, told) in [(255, "“ssh -p 22 ada@desk”"), (127, "scp -P 22 \"$(command -v strata)\" ada@desk:/usr")] {
       let script = "/tmp/strata-ssh-\(UInt64.random(in: 0 ... .max))"

@@ -31,8 +31,8 @@ private final class FrameChanges: ChangeReader {
   private let datastores: [UInt32: EngineDatastore]
   private let remaining: Mutex<ArraySlice<Change>>
 
-  /// Nil where the trees tell more than the frame: roots were brought back, commits squashed, or histories merged, or it has too many
-  /// changes to be sorted, dropped a whole tree, or is damaged.
+  /// Returns nil if the trees say more than the frame: roots were brought back, commits squashed, or histories merged, or the frame has too
+  /// many changes to be sorted, dropped a whole tree, or is damaged.
   init?(of view: EngineView, parent: EngineView) throws(ModelError) {
     let commit = view.view.commit
     guard commit.listsChanges, commit.restores == nil, commit.parents.count < 2,

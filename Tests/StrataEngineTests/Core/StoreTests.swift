@@ -421,7 +421,7 @@ struct StoreTests {
     #expect(store.activity == nil)
   }
 
-  @Test("what came of a work is told no more once the next has begun, however soon and short that is")
+  @Test("the result of work is no longer shown when the next work has begun, even if that is soon and short")
   func repeatedWork() throws {
     let disk = MemoryDisk()
     let store = try FileStore.create(at: "busy", options: StoreOptions(idleSeconds: 60), disk: disk)
