@@ -118,7 +118,7 @@ CHECKED = -c release -Xswiftc -enable-testing
 soak: requirements ## runs the long random tests; STRATA_SOAK=SECONDS for the engine's part (600)
 	STRATA_SOAK=$${STRATA_SOAK:-600} $(SWIFT) test $(CHECKED) --scratch-path .build/checked --no-parallel \
 	  --filter "SoakTests|StrataEngineTests.MemoryTests|ForgedCountsTests|MonkeyTests"
-	STRATA_WALKS=500 $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter RandomWalkTests
+	STRATA_WALKS=500 $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter "RandomWalkTests|RandomTableTests"
 	for seed in 1 2 3 4 5 6 7 8; do STRATA=$$PWD/.build/checked/release/strata Scripts/exchange-soak $$seed || exit 1; done
 
 # Takes a quarter of an hour. Tests/Cluster/run documents its steps and its options: rounds, writers, and their waiting time.

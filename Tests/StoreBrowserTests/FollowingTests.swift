@@ -446,4 +446,18 @@ struct FollowingTests {
     driver.press("w Enter Enter")
     #expect(driver.browser.session.staged.isEmpty && driver.title.contains("HEAD #2"), "\(driver.screen)")
   }
+
+  @Test("a row that another program's commit brings into an empty table is shown in the record pane, too")
+  func firstRow() throws {
+    let store = try Sample.documents([["id": 1, "n": 0], ["id": 2, "n": 0]], [Sample.index("n")])
+    let driver = Driver(store, start: .init(datastore: "T"))
+    try driver.play(":sort id desc")
+    driver.press("f")
+    driver.type("n = 5")
+    driver.press("Enter")
+    try Sample.change(store, "T", "2", ".n", to: 5)
+    driver.tell(.storeStirred)
+    #expect(driver.selectedIdentifier == "2")
+    #expect(driver.lines.contains { $0.contains("3 Record · 2") }, "\(driver.screen)")
+  }
 }

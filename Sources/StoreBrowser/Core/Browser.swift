@@ -209,7 +209,8 @@ package struct Browser: Sendable {
       synchronize()
       recordView()
       demand()
-      if !hadIntent { return }
+      // The table may have put its cursor on a row that it did not have before.
+      if !hadIntent, session.selections.record == table.selectedPlace(session) { return }
     }
   }
 
