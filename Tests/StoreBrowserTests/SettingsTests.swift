@@ -50,6 +50,16 @@ struct SettingsTests {
     #expect(!file.settings.follows)
   }
 
+  @Test("the lines of a config file and of a theme may end as on other systems")
+  func otherLineEnds() {
+    let text = "follow = off\r\n# mine\r\n\r\nread-only = Production.strata\r\nmouse\r\n"
+    let file = SettingsFile(path: "config", text: text)
+    #expect(file.problems.map(\.line) == [5], "\(file.problems)")
+    #expect(!file.settings.follows && file.settings.isReadOnly("/data/Production.strata"))
+    let theme = ThemeFile(parsing: "like = dark\r\ndim = 244\r\n")
+    #expect(theme.problems.isEmpty && theme.base == .dark && theme.roles[.dim] != nil)
+  }
+
   @Test("a config file that is there and cannot be read is reported; one that is not there says nothing")
   func unreadable() {
     let problem = SettingsProblem(file: "/", line: 1, reason: "the file cannot be read")

@@ -22,6 +22,30 @@ struct WholeEditTests {
     return found
   }
 
+  // MARK: Other line ends
+
+  @Test("an editor may end lines as on other systems: the record is read behind its comment")
+  func otherLineEnds() throws {
+    let driver = Driver(try Sample.documents(Self.items), start: .init(datastore: "T", identifier: "2"))
+    driver.press("E")
+    let text = try #require(driver.editorRequest?.text)
+    try #require(text.hasPrefix("//"), "\(text)")
+    driver.tell(.editorClosed(EditorOutcome(text: text.replacing("n2", with: "new").replacing("\n", with: "\r\n"))))
+    #expect(try staged(driver) == ["2": ["id": 2, "name": "new", "n": 1]], "\(driver.screen)")
+    driver.press("3 j E")
+    driver.tell(.editorClosed(EditorOutcome(text: "newer\r\n")))
+    #expect(try staged(driver) == ["2": ["id": 2, "name": "newer", "n": 1]], "\(driver.screen)")
+  }
+
+  @Test("several records may come back with the line ends of other systems")
+  func otherLineEndsOfRecords() throws {
+    let driver = Driver(try Sample.documents(Self.items), start: .init(datastore: "T", identifier: "2"))
+    driver.press("Space Space E")
+    let text = try #require(driver.editorRequest?.text)
+    driver.tell(.editorClosed(EditorOutcome(text: text.replacing("n3", with: "new").replacing("\n", with: "\r\n"))))
+    #expect(try staged(driver) == ["3": ["id": 3, "name": "new", "n": 1]], "\(driver.screen)")
+  }
+
   // MARK: Restored fields
 
   @Test("c restores one field and keeps what is staged for the others")

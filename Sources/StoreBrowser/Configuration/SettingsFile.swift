@@ -43,8 +43,8 @@ package struct SettingsFile: Sendable {
   }
 
   private mutating func parse(_ text: String) {
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-      let content = Self.withoutComment(String(line)).trimmed
+    for (number, line) in TextLines.split(text).enumerated() {
+      let content = Self.withoutComment(line).trimmed
       guard !content.isEmpty else { continue }
       do {
         try read(content, line: number + 1)

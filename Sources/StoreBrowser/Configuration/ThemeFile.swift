@@ -11,7 +11,7 @@ struct ThemeFile: Sendable {
   private(set) var problems: [(line: Int, reason: String)] = []
 
   init(parsing text: String) {
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (number, line) in TextLines.split(text).enumerated() {
       // A comment: `#ff0000` behind a role is none, but a mistake.
       let words = line.split { $0.isWhitespace || $0 == "=" }.map(String.init).prefix { $0 != "#" }
       guard let name = words.first, !name.hasPrefix("#") else { continue }

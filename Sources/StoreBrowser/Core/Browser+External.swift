@@ -81,7 +81,7 @@ extension Browser {
     switch editing.subject {
     case .field(let place, let stored, let path, isText: true):
       var value = text
-      if value.hasSuffix("\n"), !editing.text.hasSuffix("\n") { value.removeLast() }
+      if value.hasSuffix("\n") || value.hasSuffix("\r\n"), !editing.text.hasSuffix("\n") { value.removeLast() }
       stageField(place, over: stored, path, .string(value))
     case .field(let place, let stored, let path, isText: false):
       parse(text, editing) { browser, document in browser.stageField(place, over: stored, path, document) }
@@ -138,9 +138,11 @@ extension Browser {
     session.warn(reason)
   }
 
-  /// The text without a byte order mark and the comment lines at its head.
+  /// The text without a byte order mark and the comment lines at its head, with the line ends of this system.
   static func withoutComments(_ text: String) -> String {
-    let lines = text.drop { $0 == "\u{FEFF}" }.split(separator: "\n", omittingEmptySubsequences: false)
+    let lines = TextLines.split(String(text.drop { $0 == "\u{FEFF}" })).map { line in
+      line.hasSuffix("\r") ? line.dropLast() : line[...]
+    }
     return lines.drop { $0.hasPrefix("//") }.joined(separator: "\n")
   }
 
