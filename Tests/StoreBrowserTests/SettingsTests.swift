@@ -67,6 +67,22 @@ struct SettingsTests {
     #expect(SettingsFile(path: "/there/is/none").problems.isEmpty)
   }
 
+  @Test("a protected store is opened read-only, however its path is written")
+  func protection() throws {
+    let folder = "/tmp/strata-settings-\(UInt64.random(in: 0 ... .max))"
+    defer { TestFile.remove(folder) }
+    TestFile.makeFolder(folder + "/strata")
+    TestFile.makeFolder(folder + "/Production.strata")
+    let path = BrowserFiles.absolute(folder + "/Production.strata")
+    try TestFile.write("read-only = \(path)\n", to: folder + "/strata/config")
+    for spelling in [path, path + "/", folder + "/strata/../Production.strata"] {
+      let configuration = BrowserConfiguration(storePath: spelling, environment: ["XDG_CONFIG_HOME": folder])
+      #expect(configuration.isReadOnly, "\(spelling)")
+    }
+    let other = BrowserConfiguration(storePath: folder, environment: ["XDG_CONFIG_HOME": folder])
+    #expect(!other.isReadOnly)
+  }
+
   @Test("what --print-config prints is read back as the same settings")
   func printing() {
     let file = SettingsFile(

@@ -48,7 +48,7 @@ extension BrowserConfiguration {
     let file = SettingsFile(path: path)
     settings = file.settings
     problems = file.problems
-    isReadOnly = settings.isReadOnly(storePath)
+    isReadOnly = settings.isReadOnly(storePath) || settings.isReadOnly(BrowserFiles.absolute(storePath))
     theme.isASCII = settings.ascii
   }
 }
