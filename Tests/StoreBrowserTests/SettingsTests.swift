@@ -18,6 +18,7 @@ struct SettingsTests {
         read-only = Production.strata
 
         columns City = name, population
+        columns Big City = name
         bind history = H, ^h
         bind frequency = #
         alias й = q
@@ -30,6 +31,7 @@ struct SettingsTests {
     #expect(file.settings.isReadOnly("/data/Production.strata"))
     #expect(!file.settings.isReadOnly("/data/Test.strata"))
     #expect(file.settings.columns["City"] == [".name", ".population"])
+    #expect(file.settings.columns["Big City"] == [".name"] && file.settings.columns["Big"] == nil)
     #expect(file.settings.bindings[.history] == ["H", "^h"])
     #expect(file.settings.bindings[.frequency] == ["#"])
     #expect(file.settings.aliases[KeyChord(writing: "й")] == KeyChord(writing: "q"))
@@ -41,6 +43,7 @@ struct SettingsTests {
       ("theme = pink", "“pink” is not a theme"), ("colour = red", "there is no setting “colour”"),
       ("mouse = yes", "“yes” is neither on nor off"), ("bind hist = H", "there is no command “hist”"),
       ("bind history = Hugo Ctrl-", "not a key"), ("just words", "expected NAME = VALUE"), ("bind = x", "bind what?"),
+      ("bind undo redo = U", "there is no command “undo redo”"), ("alias й ц = q", "“й ц” is not a key"),
     ])
   func mistakes(line: String, reason: String) {
     let file = SettingsFile(path: "config", text: "follow = off\n\n\(line)\nascii = on\n")

@@ -68,7 +68,9 @@ package struct SettingsFile: Sendable {
     let words = line[..<equals].split(whereSeparator: \.isWhitespace).map(String.init)
     let value = String(line[line.index(after: equals)...]).trimmed
     guard let name = words.first else { throw Refusal(reason: "the name before “=” is missing") }
-    switch (name, words.dropFirst().first) {
+    // The key of a datastore may have spaces.
+    let rest = words.dropFirst().joined(separator: " ")
+    switch (name, rest.isEmpty ? nil : rest) {
     case ("theme", nil): try theme(value)
     case ("mouse", nil): settings.mouse = try Self.flag(value)
     case ("ascii", nil): settings.ascii = try Self.flag(value)
