@@ -63,6 +63,19 @@ struct WholeEditTests {
     #expect(try datastore.record(datastore.identifier(parsing: "2"))?.document() == item, "\(driver.screen)")
   }
 
+  @Test("r takes out what is staged of a record that is stored as it was then", arguments: ["d d", "l e ^u x Enter"])
+  func restoredOverStaged(keys: String) throws {
+    let store = try Sample.documents(Self.items)
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T", identifier: "2"))
+    driver.press(keys)
+    try #require(driver.browser.session.staged.count == 1, "\(driver.screen)")
+    driver.press("H r")
+    #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
+    #expect(driver.status.contains("restored 2 from #1"), "\(driver.screen)")
+    driver.press("r")
+    #expect(driver.status.contains("it is as it was at #1 already"), "\(driver.screen)")
+  }
+
   @Test("c removes a field that the record did not have before the commit")
   func restoredAbsence() throws {
     let store = try Sample.documents(Self.items)

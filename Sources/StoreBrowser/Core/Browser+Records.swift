@@ -211,7 +211,8 @@ extension Browser {
     for identifier in wanted {
       let present = answer.present[identifier]
       let content = old[identifier]?.stored
-      guard content != present?.stored else { continue }
+      let now = session.staged[key, identifier].map(\.new) ?? present?.stored
+      guard content != now else { continue }
       edits.append(RecordEdit(datastore: key, identifier: identifier, old: present?.stored, new: content))
     }
     guard !edits.isEmpty else { return session.say("it is as it was at \(commit) already") }
