@@ -41,6 +41,50 @@ struct CopyingTests {
     #expect(try driver.stagedDocuments()["5"]?[member: "name"] == "Tiflis", "\(driver.screen)")
   }
 
+  @Test("of several copies each has the version of its own record, also behind one that cannot be read")
+  func versionsOfSeveral() throws {
+    let driver = Driver(try Sample.documents([["id": 1]]), start: .init(datastore: "T"))
+    let descriptor = try #require(driver.browser.session.current).descriptor
+    driver.browser.session.copied = Copied(
+      records: try [("1", "{\"id\":1}"), ("2", "{"), ("3", "{\"id\":3}")].map { version, text in
+        let key = descriptor.storedKey(try descriptor.identifierEncoding.encode(.integer(1)))
+        return Record(identifier: key, version: version, content: Array(text.utf8), coding: descriptor.coding)
+      }, datastore: "T")
+    driver.press("p")
+    driver.tell(.editorClosed(EditorOutcome(text: "{\"id\":11}\n{\"id\":13}\n")))
+    let staged = driver.browser.session.staged
+    #expect(staged.order.compactMap { staged.edits[$0]?.new?.version } == ["1", "3"], "\(driver.screen)")
+    #expect(!driver.status.contains("without a line"), "\(driver.screen)")
+  }
+
+  @Test("a new record has the version of what is staged of the selected one, whose fields it has")
+  func versionOfStaged() throws {
+    let driver = Driver(try Sample.documents([["id": 1, "n": 2]]), start: .init(datastore: "T"))
+    let (place, stored) = (try #require(driver.browser.record.place), try #require(driver.browser.record.stored))
+    let older = RecordContent(version: "7", bytes: stored.bytes)
+    let edit = RecordEdit(datastore: "T", identifier: place.identifier, old: stored, new: older)
+    driver.browser.stage(StagedStep(title: "restored", edits: [edit]))
+    driver.press("i")
+    driver.tell(.editorClosed(EditorOutcome(text: "{\"id\":9,\"n\":3}")))
+    let inserted = driver.browser.session.staged.edits.values.filter { $0.kind == .insert }
+    #expect(inserted.map { $0.new?.version } == ["7"], "\(driver.screen)")
+  }
+
+  @Test("the template of a new record waits for the selected record, whose fields it has")
+  func templateWaits() throws {
+    let store = try Sample.documents([["id": 1, "text": .string(String(repeating: "x", count: 100_000))]])
+    try Sample.add(Sample.countries, to: store, Sample.plan("Country", "iso", []), "import countries")
+    let driver = Driver(store, start: .init(datastore: "Country"))
+    driver.isHolding = true
+    driver.browser.openDatastore("T", index: nil)
+    driver.tell(.tick(nil))
+    driver.releaseAll { $0.slot == .table }
+    driver.press("i")
+    driver.release()
+    let text = try #require(driver.editorRequest?.text)
+    #expect(text.contains("\"text\""), "\(text)")
+  }
+
   @Test("a copy has the version of its record, and in another datastore the version that new records have there")
   func versions() throws {
     let store = try Sample.store()

@@ -22,13 +22,15 @@ extension Browser {
   /// Opens the editor on a new record: the fields of the selected record with empty values.
   private mutating func insertRecord() {
     guard let datastore = session.current else { return }
+    if record.place != nil, !record.isCurrent(session) { return record.waiting = .insert }
     let file = session.configuration.documentFile
     let fields = file?.datastore == datastore.key ? file?.columns.map(\.path) ?? [] : []
     let template =
       record.document.map { Self.template(of: $0) }
       ?? fields.reduce(.object([])) { (try? $0.setting($1, to: .null)) ?? $0 }
     // It has the members of the selected record, so it gets that record's version.
-    let version = record.answer?.record?.version ?? datastore.descriptor.version
+    let staged = record.place.flatMap { session.staged.edits[$0]?.new }
+    let version = (staged?.version ?? record.answer?.record?.version) ?? datastore.descriptor.version
     numbering([template], in: datastore.key) { browser, templates in
       browser.openEditor(
         .record(.new(RecordContent(version: version, bytes: templates[0].json(.pretty)), in: datastore.key)),
@@ -106,12 +108,13 @@ extension Browser {
   /// Opens the editor on copies, in which the user gives them other identifiers. Versions of another datastore mean nothing in this one.
   private mutating func stageCopies(_ records: [Record], of origin: String, in datastore: Outline.Datastore) {
     let path = table.columns.identifierPath ?? datastore.descriptor.identifierPath
-    let fresh = records.map { record in
+    let readable = records.compactMap { record in (try? record.document()).map { (record: record, document: $0) } }
+    let fresh = readable.map { record, _ in
       let version = origin == datastore.key ? record.version : datastore.descriptor.version
       return RecordEdit.new(RecordContent(version: version, bytes: record.content), in: datastore.key)
     }
     let name = path.map { String($0.drop { $0 == "." }) } ?? "identifier"
-    numbering(records.compactMap { try? $0.document() }, in: datastore.key) { browser, documents in
+    numbering(readable.map(\.document), in: datastore.key) { browser, documents in
       guard let first = documents.first else { return }
       browser.openEditor(
         fresh.count == 1 ? .record(fresh[0]) : .records(fresh),
