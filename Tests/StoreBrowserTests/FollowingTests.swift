@@ -200,6 +200,23 @@ struct FollowingTests {
     #expect(driver.title.contains("HEAD #6"))
   }
 
+  @Test("another program's commit during one that is cancelled is shown after it")
+  func cancelledCommit() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("d d w Enter")
+    driver.isHolding = true
+    driver.press("Enter")
+    let commit = try #require(driver.held.first { $0.0.slot == .commit }?.0, "\(driver.screen)")
+    try Sample.change(store, "City", "615532", ".population", to: 1)
+    driver.tell(.storeStirred)
+    driver.press("Esc")
+    driver.isHolding = false
+    driver.tell(.work(commit, .failed(.cancelled)))
+    #expect(driver.title.contains("HEAD #5"), "\(driver.screen)")
+    #expect(driver.browser.session.staged.count == 1)
+  }
+
   @Test("while the server is away the header says so, what is staged stays, and it is live again without a key")
   func away() throws {
     let store = try Sample.store()

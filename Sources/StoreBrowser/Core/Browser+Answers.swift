@@ -29,7 +29,9 @@ extension Browser {
 
   /// Handles work that ended at a request; nothing of it was written.
   private mutating func ended(_ slot: WorkSlot) {
-    guard slot == .commit, var review = overlays.last as? ReviewOverlay else { return }
+    guard slot == .commit else { return }
+    look()
+    guard var review = overlays.last as? ReviewOverlay else { return }
     review.isCommitting = false
     overlays[overlays.count - 1] = review
     session.say("cancelled: nothing was written, and what is staged stays staged")
