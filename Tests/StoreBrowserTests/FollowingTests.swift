@@ -200,6 +200,25 @@ struct FollowingTests {
     #expect(driver.title.contains("HEAD #6"))
   }
 
+  @Test("a slow look at the store ends though more commits come, and another one follows it")
+  func slowLook() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.isHolding = true
+    driver.tell(.storeStirred)
+    let first = try #require(driver.held.first { $0.0.slot == .refresh }?.0)
+    for value in [1, 2] {
+      try Sample.change(store, "City", "615532", ".population", to: .number(NumberText(value)))
+      driver.tell(.storeStirred)
+    }
+    #expect(driver.held.map { $0.0 } == [first])
+    driver.releaseOne()
+    #expect(driver.browser.session.head == store.head.commit)
+    #expect(driver.held.contains { $0.0.slot == .refresh && $0.0 != first })
+    driver.release()
+    #expect(driver.title.contains("HEAD #6"), "\(driver.screen)")
+  }
+
   @Test("another program's commit during one that is cancelled is shown after it")
   func cancelledCommit() throws {
     let store = try Sample.store()

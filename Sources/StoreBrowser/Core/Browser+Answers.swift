@@ -24,6 +24,7 @@ extension Browser {
       session.endRun(id, error == .cancelled ? .cancelled : .failed(error.description))
       if error == .cancelled { ended(id.slot) } else { fail(id.slot, error) }
     }
+    if looksAgain, !session.isRunning(.refresh) { look() }
     leaveWhenKept()
   }
 

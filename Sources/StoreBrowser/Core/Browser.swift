@@ -41,6 +41,8 @@ package struct Browser: Sendable {
   var refused: ExternalEdit?
   var isStarted = false
   var clockIsOn = false
+  /// Whether the store has changed since the look at it that goes on began.
+  var looksAgain = false
   /// The work for which a first ^c asked whether to cancel it.
   var cancelIsAsked: WorkID?
 
@@ -98,7 +100,8 @@ package struct Browser: Sendable {
     case .event(let event): hear(event)
     case .command(let command, let argument): run(command, argument: argument)
     case .work(let id, let report): hear(report, of: id)
-    case .storeStirred: look()
+    // A look that each change began anew would not end while another program writes.
+    case .storeStirred: if session.isRunning(.refresh) { looksAgain = true } else { look() }
     case .tick(let figures):
       if let figures { session.updateRuns(figures) }
       if session.isWorkElsewhereSilent, !session.isRunning(.refresh) { look() }
@@ -122,6 +125,7 @@ package struct Browser: Sendable {
 
   /// Looks for other processes' commits, but not while a commit of this browser is pending, so that it is not taken for another's.
   mutating func look() {
+    looksAgain = false
     guard !session.isRunning(.commit) else { return }
     let request = RefreshRequest(
       known: session.head, details: session.outline?.commit, shown: session.datastore)
