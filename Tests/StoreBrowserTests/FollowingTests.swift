@@ -68,6 +68,20 @@ struct FollowingTests {
     #expect(driver.browser.history.count == 1 && !driver.shows("import countries"), "\(driver.screen)")
   }
 
+  @Test("a commit that is held and that another program removed gives way to the head")
+  func removedWhileHeld() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press("F")
+    try Sample.change(store, "City", "611717", ".population", to: 12_345)
+    driver.tell(.storeStirred)
+    try #require(driver.title.contains("HEAD #4"), "\(driver.screen)")
+    _ = try store.engine.compact(.last(1)) { _ in true }
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("HEAD #5") && driver.status.contains("#4"), "\(driver.screen)")
+    #expect(driver.shows("12345"), "\(driver.screen)")
+  }
+
   @Test("the size in the foot is that of the store after another program has compacted it")
   func sizeAfterCompaction() throws {
     let store = try Sample.large(1000)

@@ -50,7 +50,7 @@ extension Browser {
     for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
     switch slot {
     case .outline:
-      if case .noSuchCommit = error, session.asOf != nil { travel(to: nil) }
+      if case .noSuchCommit = error, session.asOf != nil || session.shown != session.head { travel(to: nil) }
       if session.outline == nil { session.outlineProblem = error.description }
       session.complain(error)
     case .staging: keepingFailed(error)

@@ -114,7 +114,7 @@ extension Browser {
       return RecordEdit.new(RecordContent(version: version, bytes: record.content), in: datastore.key)
     }
     let name = path.map { String($0.drop { $0 == "." }) } ?? "identifier"
-    numbering(readable.map(\.document), in: datastore.key) { browser, documents in
+    numbering(readable.map { $0.document }, in: datastore.key) { browser, documents in
       guard let first = documents.first else { return }
       browser.openEditor(
         fresh.count == 1 ? .record(fresh[0]) : .records(fresh),
