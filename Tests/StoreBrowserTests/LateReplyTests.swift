@@ -114,6 +114,48 @@ struct LeftBeforeTests {
     #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
   }
 
+  @Test("back leads to a record in the order by identifier if the index is gone, and to no datastore that is gone")
+  func backToTheGone() throws {
+    let store = try Sample.store()
+    try Sample.add([["id": 1, "n": 1]], to: store, Sample.plan("Gone", "id", []), "add Gone")
+    let added = store.head.commit
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    let places: [(String, String?)] = [("Gone", nil), ("City", "population"), ("Country", nil)]
+    for (datastore, index) in places {
+      driver.browser.openDatastore(datastore, index: index)
+      driver.tell(.tick(nil))
+      if index != nil { driver.press("2 G") }
+    }
+    _ = try store.undo(added, named: "drop Gone", options: EditOptions())
+    _ = try store.dropIndex("population", of: "City")
+    driver.tell(.storeStirred)
+    driver.press("^o")
+    #expect(driver.status.contains("has no index population"), "\(driver.screen)")
+    #expect(driver.selectedIdentifier == "1850147" && driver.browser.table.problem == nil, "\(driver.screen)")
+    driver.press("^o")
+    #expect(driver.status.contains("has no datastore Gone"), "\(driver.screen)")
+    #expect(driver.selectedIdentifier == "1850147", "\(driver.screen)")
+    driver.press("^o")
+    #expect(driver.browser.table.source == RowSource(datastore: "City"), "\(driver.screen)")
+  }
+
+  @Test("no view in the order of an index that was dropped is taken back to, but the one before it")
+  func viewOfDroppedIndex() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    for index in ["population", "name"] {
+      driver.browser.table.order(by: index)
+      driver.tell(.tick(nil))
+    }
+    _ = try store.dropIndex("population", of: "City")
+    driver.tell(.storeStirred)
+    driver.press("2 U")
+    #expect(driver.status.contains("taken back: the order"), "\(driver.screen)")
+    #expect(driver.browser.table.source == RowSource(datastore: "City") && driver.shows("611717"), "\(driver.screen)")
+    driver.press("U")
+    #expect(driver.status.contains("nothing of this view was changed"), "\(driver.screen)")
+  }
+
   @Test("a named view with a mistake opens no text that came from the editor before")
   func mistakeInView() throws {
     let driver = Driver(

@@ -76,7 +76,7 @@ extension Browser {
     readKept(for: outline)
     guard outline.commit.number == session.shown else { return }
     (session.outline, session.outlineProblem) = (outline, nil)
-    if let words = table.adjustOrder(to: outline) { session.warn(words) }
+    adjustOrder()
     guard !isStarted else {
       table.problem = nil
       proveIndexes()
@@ -96,6 +96,22 @@ extension Browser {
     with(StoresPane.self) { $0.reveal($1) }
     if let commit = start.commit { travel(toNamed: commit) }
     if let identifier = start.identifier { goTo(identifier, in: key) }
+  }
+
+  /// Gives up an order whose index the shown commit does not have.
+  mutating func adjustOrder() {
+    guard let outline = session.outline, outline.commit.number == session.shown,
+      let words = table.adjustOrder(to: outline)
+    else { return }
+    session.warn(words)
+  }
+
+  /// Whether the shown commit has a datastore, as far as that is known; if not, says so.
+  mutating func isThere(_ datastore: String) -> Bool {
+    guard let outline = session.outline, outline.commit.number == session.shown, outline.datastore(datastore) == nil
+    else { return true }
+    session.warn(outline.unreadable[datastore] ?? "\(outline.commit.number) has no datastore \(datastore)")
+    return false
   }
 
   /// Opens the first datastore if the open one is not in the store, and closes the lists and pictures of its rows.

@@ -269,9 +269,11 @@ extension Browser {
   }
 
   mutating func go(to jump: Jump) {
+    guard session.asOf != jump.asOf || isThere(jump.source.datastore) else { return }
     if session.datastore != jump.source.datastore { session.datastore = jump.source.datastore }
     if session.asOf != jump.asOf { travel(to: jump.asOf) }
     table.show(jump.source, anchor: jump.identifier.map { .identifier($0) } ?? .position(0))
+    adjustOrder()
     if views.count > 1 { returnToMain(focus: .table) }
     guard let field = jump.field, let identifier = jump.identifier else {
       focus = .table

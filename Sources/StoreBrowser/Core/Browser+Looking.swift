@@ -218,6 +218,7 @@ extension Browser {
 
   /// Goes to a record in the order by identifier, or in the present one where it is of the same datastore.
   mutating func select(_ place: RecordPlace) {
+    guard isThere(place.datastore) else { return }
     recordJump()
     var source = table.source ?? RowSource(datastore: place.datastore)
     if source.datastore != place.datastore {

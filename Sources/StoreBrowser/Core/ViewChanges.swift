@@ -18,6 +18,13 @@ struct ViewChanges: Sendable {
     if states.count > Self.limit { states.removeFirst() }
   }
 
+  /// Forgets earlier states that cannot be shown any more.
+  mutating func forget(where isGone: (State) -> Bool) {
+    let kept = states.filter { !isGone($0) }
+    states = []
+    kept.forEach { record($0) }
+  }
+
   /// Returns the present state and the one before, which is the present one from now on.
   mutating func stepBack() -> (now: State, before: State)? {
     guard states.count > 1, let now = states.popLast(), let before = states.last else { return nil }
@@ -51,6 +58,10 @@ extension Browser {
 
   mutating func undoViewChange() {
     guard session.asOf == nil else { return session.warn("this is as of \(session.shown); :travel head returns") }
+    // Its index may have been dropped.
+    if let current = session.current {
+      viewChanges.forget { $0.source.index != nil && current.index($0.source.index) == nil }
+    }
     guard let (now, before) = viewChanges.stepBack() else { return session.warn("nothing of this view was changed") }
     if now.columns != before.columns { session.arrange(before.columns, of: before.source.datastore) }
     if now.source != before.source {

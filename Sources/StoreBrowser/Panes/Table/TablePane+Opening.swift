@@ -52,7 +52,9 @@ extension TablePane {
 
   /// The anchor that keeps the selection on its record in another order.
   func keepingIdentifier() -> TableRequest.Anchor {
-    guard case .entry(let entry, _) = keepingAnchor() else { return keepingAnchor() }
+    // The rows at hand may be those before.
+    let kept = anchor ?? keepingAnchor()
+    guard case .entry(let entry, _) = kept else { return kept }
     return .identifier(entry.identifier)
   }
 
