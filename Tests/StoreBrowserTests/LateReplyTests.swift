@@ -156,6 +156,29 @@ struct LeftBeforeTests {
     #expect(driver.status.contains("nothing of this view was changed"), "\(driver.screen)")
   }
 
+  @Test(
+    "what is typed for a record that another program deletes before it is read reaches no other record",
+    arguments: [false, true])
+  func deletedBeforeRead(isAbsenceFirst: Bool) throws {
+    let long = Document.string(String(repeating: "x", count: 100_000))
+    let documents: [Document] = (1...3).map { ["id": .number(NumberText($0)), "name": "n", "text": long] }
+    let store = try Sample.documents(documents)
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "T"))
+    driver.press("l")
+    driver.isHolding = true
+    driver.press("j e ^u")
+    driver.type("mine")
+    driver.press("Enter")
+    try Sample.delete(store, "T", "2")
+    driver.tell(.storeStirred)
+    driver.releaseAll { isAbsenceFirst ? $0.slot != .table && $0.slot != .record : $0.slot != .record }
+    if isAbsenceFirst { driver.releaseAll { $0.slot == .record } }
+    driver.release()
+    #expect(driver.selectedIdentifier == "3", "\(driver.screen)")
+    #expect(driver.browser.session.staged.isEmpty && driver.browser.overlays.isEmpty, "\(driver.screen)")
+    #expect(driver.browser.session.remembered.bookmarks.isEmpty && driver.browser.awaitsLetter == nil)
+  }
+
   @Test("a named view with a mistake opens no text that came from the editor before")
   func mistakeInView() throws {
     let driver = Driver(

@@ -111,6 +111,8 @@ extension Browser {
   }
 
   mutating func edit() {
+    // A text that is typed for a field that cannot be edited is no command.
+    defer { if overlays.isEmpty, record.waiting == nil { typeAhead = [] } }
     // A field of many records is set in all of them, after a preview.
     if focus == .table, !table.marks.isEmpty { return ask(for: .set) }
     guard let (place, document, path) = editableRecord(.edit) else { return }

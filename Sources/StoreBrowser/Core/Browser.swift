@@ -232,6 +232,11 @@ package struct Browser: Sendable {
       focus == .record ? record.selectedLine?.path.description : table.selectedPath(session) ?? session.selections.path
     let followed = session.selections.record ?? keptPlace
     let read = session.selections.record == nil ? nil : table.selectedRecord(session)
+    if record.waiting != nil, followed != record.place {
+      // What was typed for one record must not reach another.
+      (record.waiting, typeAhead) = (nil, [])
+      session.add("the record is not under the cursor any more, and what was typed for it is left out")
+    }
     with(RecordPane.self) { record, session in
       record.follow(followed)
       if let read { record.showIfRequested(read, in: &session) }
