@@ -112,6 +112,27 @@ struct LeavingTests {
     #expect(try TestFile.text(path) == "name,qty\nbolt,5\nnut,7\nscrew,1\nbolt,5\n")
   }
 
+  @Test("what is staged while the file is written is not left behind: the browser stays")
+  func stagedMeanwhile() throws {
+    let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(path) }
+    try TestFile.write("name,qty\nbolt,5\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    _ = try Sample.change(store, file.datastore, "1", ".qty", to: 6)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("q j j")
+    driver.isHolding = true
+    driver.press("Enter l e ^u")
+    driver.type("nut")
+    driver.press("Enter")
+    driver.release()
+    #expect(!driver.hasQuit && driver.browser.session.staged.count == 1, "\(driver.screen)")
+    #expect(driver.status.contains("without what was done meanwhile"), "\(driver.screen)")
+    #expect(try TestFile.text(path) == "name,qty\nbolt,6\n")
+    driver.press("u q j j j Enter")
+    #expect(driver.hasQuit, "\(driver.screen)")
+  }
+
   @Test("a file with another name is written in place, with a copy of what it was")
   func leavingLinked() throws {
     let folder = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max))"

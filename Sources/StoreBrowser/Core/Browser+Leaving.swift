@@ -105,13 +105,24 @@ extension Browser {
       case .intoFile, .intoChangedFile: "writing \(file.path)"
       case .asFile(let path): "writing \(path)"
       }
-    session.start(LeaveRequest.slot, LeaveRequest(file: file, how: how), label: label) { $0.hasLeft($1) }
+    let (head, revision) = (session.head, session.stagedRevision)
+    session.start(LeaveRequest.slot, LeaveRequest(file: file, how: how), label: label) { browser, reply in
+      let session = browser.session
+      let isWhole = session.head == head && session.stagedRevision == revision && !session.isCommitting
+      browser.hasLeft(reply, isWhole: isWhole || how == .withoutSaving)
+    }
   }
 
-  mutating func hasLeft(_ reply: LeaveReply) {
+  /// - Parameter isWhole: Whether nothing was staged or committed since saving began.
+  private mutating func hasLeft(_ reply: LeaveReply, isWhole: Bool) {
     if !reply.isDone, let file = session.configuration.documentFile {
       if let problem = reply.problem { session.warn(problem) }
       return offer(reply.comparison, for: file)
+    }
+    if let farewell = reply.farewell, !isWhole {
+      // The state that is kept for a hang-up was discarded.
+      session.keepStaged()
+      return session.warn("without what was done meanwhile (q asks what becomes of it): \(farewell)")
     }
     let staged = session.staged.count
     let lost = staged > 0 ? ", without \(NumberFormat.counted(staged, "staged change"))" : ""
