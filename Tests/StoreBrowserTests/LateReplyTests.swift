@@ -95,6 +95,30 @@ struct LateReplyTests {
   }
 }
 
+@Suite("What was staged during a commit")
+struct LateStepTests {
+  @Test("records whose deletion is staged during a commit stay staged after it, without what was written")
+  func deletions() throws {
+    let driver = Driver(try Sample.large(6_000), start: .init(datastore: "Item"))
+    driver.press("l e ^u x Enter g g j v G")
+    driver.isHolding = true
+    driver.press("d d")
+    let gather = try #require(driver.held.first { $0.0.slot == .gather }?.0)
+    // Records that are read for long delay no key.
+    driver.tell(.work(gather, .progress(Progress(done: 1, total: 5_999))))
+    driver.press("w")
+    driver.releaseFirst { $0.slot == .review }
+    driver.press("Enter Enter")
+    driver.releaseFirst { $0.slot == .gather }
+    #expect(driver.browser.session.staged.count == 6_000, "\(driver.screen)")
+    driver.release()
+    let totals = driver.browser.session.staged.totals
+    #expect(totals.deleted == 5_999 && totals.updated == 0, "\(driver.screen)")
+    driver.press("w Enter Enter")
+    #expect(driver.browser.session.staged.isEmpty && driver.shows("row 1 of 1"), "\(driver.screen)")
+  }
+}
+
 @Suite("What was left before")
 struct LeftBeforeTests {
   @Test("Esc takes back a command that waits for its record")

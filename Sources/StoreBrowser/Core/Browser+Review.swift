@@ -4,8 +4,8 @@ import StrataModel
 extension Browser {
   mutating func committed(_ commit: CommitNumber, _ request: CommitRequest) {
     closeReview()
-    if case .staged = request.subject {
-      session.staged = StagedChanges()
+    if case .staged(let written) = request.subject {
+      session.staged = session.staged.without(written)
       table.wrote(request.changes)
       session.keepStaged()
     }
@@ -31,4 +31,20 @@ extension Browser {
 
   /// Closes the review if it is still the topmost overlay: the user may have closed it and opened another.
   private mutating func closeReview() { if overlays.last is ReviewOverlay { dismiss() } }
+}
+
+extension StagedChanges {
+  /// The changes that were staged after some that are written now, over these. They are one step.
+  fileprivate func without(_ written: ChangeSet) -> StagedChanges {
+    let all = changes
+    guard all != written, let last = steps.prefix(position).last else { return StagedChanges() }
+    let known = Dictionary(written.changes.map { ($0.place, $0) }, uniquingKeysWith: { $1 })
+    var rest = all.changes
+    for index in rest.indices {
+      if let edit = known[rest[index].place], edit.old == rest[index].old { rest[index].old = edit.new }
+    }
+    rest.removeAll { $0.old == $0.new }
+    guard !rest.isEmpty else { return StagedChanges() }
+    return StagedChanges(base: base, steps: [StagedStep(title: last.title, edits: rest)])
+  }
 }
