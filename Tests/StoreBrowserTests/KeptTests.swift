@@ -117,6 +117,20 @@ struct KeptTests {
     #expect(TestFile.exists(commits + "/staged-1.unreadable-1"))
   }
 
+  @Test("a cancelled output that has not ended takes nothing from the next one to the same file")
+  func outputAfterCancelled() throws {
+    let path = newFolder()
+    defer { TestFile.remove(path) }
+    let cancelled = try FileOutput(path: path)
+    _ = try cancelled.add(Array("old and longer".utf8))
+    let output = try FileOutput(path: path)
+    _ = try output.add(Array("new".utf8))
+    cancelled.discard()
+    #expect(try output.finish() == nil)
+    #expect(try TestFile.text(path) == "new")
+    #expect(["", "-2"].allSatisfy { !TestFile.exists("\(path).part-\(getpid())\($0)") })
+  }
+
   @Test("a file that could not be renamed at its end closes no file that was opened after it")
   func unfinished() throws {
     let path = newFolder()

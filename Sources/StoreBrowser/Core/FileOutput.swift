@@ -19,8 +19,14 @@ package final class FileOutput: Sendable {
     var old = stat()
     let exists = stat(self.path, &old) == 0
     guard !exists || access(self.path, W_OK) == 0 else { throw Self.failure("cannot be written", path) }
-    let beside = "\(self.path).part-\(getpid())"
-    var file = open(beside, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    // A cancelled output to the same file may not have ended yet.
+    var (beside, number) = ("\(self.path).part-\(getpid())", 1)
+    var file = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    while file < 0, errno == EEXIST, number < 1_000 {
+      number += 1
+      beside = "\(self.path).part-\(getpid())-\(number)"
+      file = open(beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    }
     var isSame = file >= 0
     if exists, isSame {
       isSame = Self.canBeRenamedOver(self.path, old) && fchown(file, old.st_uid, old.st_gid) == 0
