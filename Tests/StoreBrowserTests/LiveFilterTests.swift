@@ -28,6 +28,15 @@ struct LiveFilterTests {
     #expect(driver.shows("of 10"), "an empty line filters nothing")
   }
 
+  @Test("a pattern with two dots is a filter, and no range of keys")
+  func pattern() throws {
+    let driver = try driver()
+    driver.press("f")
+    driver.type("name ~ /^B..n/")
+    driver.press("Enter")
+    #expect(driver.shows("row 1 of 1") && driver.shows("Bern") && !driver.shows("Basel"), "\(driver.screen)")
+  }
+
   @Test(
     "the foot of the table keeps the plan and the count of a filter, however long that is and however narrow the screen"
   )

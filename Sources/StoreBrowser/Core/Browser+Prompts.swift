@@ -197,7 +197,7 @@ extension Browser {
     let text = text.trimmed
     if text.hasPrefix("="), !text.hasPrefix("==") { return true }
     if text.hasPrefix(">") || text.hasPrefix("<") { return true }
-    return text.splitOutsideQuotes(at: "..").map { !$0.0.contains { "=<>".contains($0) } } ?? false
+    return text.splitOutsideQuotes(at: "..").map { !$0.0.contains { "=<>~".contains($0) } } ?? false
   }
 }
 
