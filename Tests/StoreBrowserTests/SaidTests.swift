@@ -269,6 +269,29 @@ struct SaidTests {
     #expect(WorkRun(activity, at: 1).words == "complete: commit #2, 300 rows left out")
   }
 
+  @Test("a prompt takes no empty name: no view without one is kept, and no path is made of nothing")
+  func emptyArgument() throws {
+    for (command, missing) in [("view", "NAME"), ("pin", "NAME"), ("copy", "PATH"), ("drop-index", "NAME")] {
+      let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play("keys f\ntype population > 5\nkeys Enter\n:\(command)")
+      try #require(driver.browser.overlays.last is Prompt, "\(driver.screen)")
+      driver.press("Space Enter")
+      #expect(driver.shows("\(missing) is missing"), "\(driver.screen)")
+      #expect(driver.browser.session.remembered.views.isEmpty && driver.browser.session.runs.isEmpty)
+    }
+  }
+
+  @Test("a view is named without the spaces around its name, so that it is forgotten by it")
+  func spacesOfName() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play("keys f\ntype population > 5\nkeys Enter\n:view")
+    driver.type("large ")
+    driver.press("Enter")
+    #expect(driver.browser.session.remembered.views.map(\.name) == ["large"], "\(driver.screen)")
+    try driver.play(":forget-view large")
+    #expect(driver.browser.session.remembered.views.isEmpty, "\(driver.screen)")
+  }
+
   // MARK: The picker
 
   @Test("the picker lists the stores with what is in the one under the cursor, and gives back the chosen one")

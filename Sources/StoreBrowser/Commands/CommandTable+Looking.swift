@@ -174,11 +174,11 @@ extension CommandTable {
       .nameView, [], "name the view and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
       "Keeps the filter, range, order, columns and limit of the table under a name; they stand under VIEWS from then on.",
       in: [.table]
-    ) { browser, argument in browser.nameView(argument ?? "") },
+    ) { browser, argument in browser.nameView((argument ?? "").trimmed) },
     row(
       "forget-view", [], "forget a named view", "forget view", .table, argument: .init("NAME"),
       "Forgets a named view of this datastore."
-    ) { browser, argument in browser.forgetView(argument) },
+    ) { browser, argument in browser.forgetView(argument?.trimmed) },
   ]
 
   static let record: [CommandEntry] = [

@@ -167,6 +167,9 @@ extension Browser {
       case .compact: _ = try CommitRetention(parsing: text.trimmed)
       case .goTo where Position(text) == nil:
         return .invalid(text: text, column: 1, reason: "a position is written 812, 50%, +12 or -12")
+      case _ where command != .filter && text.trimmed.isEmpty:
+        guard let argument = CommandTable.entry(command).argument, argument.isRequired else { return nil }
+        return .invalid(text: text, column: 1, reason: "\(argument.placeholder) is missing")
       default: break
       }
       return nil
