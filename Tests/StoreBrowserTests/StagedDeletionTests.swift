@@ -38,6 +38,22 @@ struct StagedDeletionTests {
     #expect(driver.browser.session.staged.totals.deleted == 0 && driver.browser.session.staged.totals.inserted == 2)
   }
 
+  @Test("a range over stored and new records is deleted, marked and copied as a whole")
+  func rangeOverBoth() throws {
+    let driver = try copies()
+    driver.press("k v j d d")
+    let staged = { driver.browser.session.staged }
+    #expect(staged().totals.deleted == 1 && staged().totals.inserted == 1, "\(driver.screen)")
+    driver.press("u")
+    #expect(staged().totals.deleted == 0 && staged().totals.inserted == 2, "\(driver.screen)")
+    try driver.play(":first\n:last")
+    #expect(driver.selectedIdentifier == "5001", "\(driver.screen)")
+    driver.press("v k k y r")
+    #expect(driver.browser.session.copied.records.map(\.identifier.description) == ["2661604", "5000", "5001"])
+    driver.press("Space")
+    #expect(driver.browser.table.marks.map(\.description) == ["2661604", "5000", "5001"], "\(driver.screen)")
+  }
+
   @Test("a range of new records is taken out as a whole")
   func range() throws {
     let driver = try copies()

@@ -133,13 +133,11 @@ extension Browser {
         guard let staged = begun(answer.records[index], in: descriptor).new else { continue }
         (answer.records[index].version, answer.records[index].content) = (staged.version, staged.bytes)
       }
-      if case .identifiers(let identifiers) = answer.request.which {
-        let chosen = Set(identifiers)
-        for edit in session.insertions[key] ?? [] where chosen.contains(edit.identifier) {
-          guard let new = edit.new else { continue }
-          answer.records.append(
-            Record(identifier: edit.identifier, version: new.version, content: new.bytes, coding: descriptor.coding))
-        }
+      let chosen = Set(answer.request.chosen)
+      for edit in session.insertions[key] ?? [] where chosen.contains(edit.identifier) {
+        guard let new = edit.new else { continue }
+        answer.records.append(
+          Record(identifier: edit.identifier, version: new.version, content: new.bytes, coding: descriptor.coding))
       }
     }
     switch answer.request.purpose {
@@ -154,7 +152,7 @@ extension Browser {
       if let staged = answer.staged, answer.request.stagedRevision == session.stagedRevision {
         replaceStagedChanges(with: staged)
       } else {
-        stage(.deleting(answer.records, of: answer.request.which, in: key, over: session.staged))
+        stage(.deleting(answer.records, of: answer.request.chosen, in: key, over: session.staged))
         table.clearMarks()
       }
     case .duplicate:
@@ -270,22 +268,20 @@ extension StagedStep {
   /// The step that deletes records.
   ///
   /// - Parameters:
-  ///   - chosen: The chosen records, of which the new ones are not stored.
+  ///   - chosen: The records that were chosen one by one, of which the new ones are not stored.
   ///   - staged: If a new record is staged at the place of one of them, that one is left out of it, and nothing is deleted there.
   static func deleting(
-    _ records: [Record], of chosen: GatherRequest.Which, in key: String, over staged: StagedChanges
+    _ records: [Record], of chosen: [StoredKey], in key: String, over staged: StagedChanges
   ) -> StagedStep {
     var edits = records.map { record in
       let mine = staged[key, record.identifier]
       let old = mine?.kind == .insert ? mine?.new : record.stored
       return RecordEdit(datastore: key, identifier: record.identifier, old: old, new: nil)
     }
-    if case .identifiers(let identifiers) = chosen {
-      let stored = Set(records.map(\.identifier))
-      for identifier in identifiers where !stored.contains(identifier) {
-        guard let new = staged[key, identifier], new.kind == .insert else { continue }
-        edits.append(RecordEdit(datastore: key, identifier: new.identifier, old: new.new, new: nil))
-      }
+    let stored = Set(records.map(\.identifier))
+    for identifier in chosen where !stored.contains(identifier) {
+      guard let new = staged[key, identifier], new.kind == .insert else { continue }
+      edits.append(RecordEdit(datastore: key, identifier: new.identifier, old: new.new, new: nil))
     }
     guard edits.count == 1 else {
       return StagedStep(title: "delete \(NumberFormat.count(edits.count)) records", edits: edits)

@@ -54,6 +54,8 @@ package struct GatherRequest: Question {
   package var source: RowSource
   package var which: Which
   package var purpose: Purpose
+  /// The staged new records beside them.
+  var new: [StoredKey] = []
   /// The commit to which the ranks belong, if it is another one.
   var listed: CommitNumber?
   /// The staged changes, if many records are to be added to them: that is done on the reading thread.
@@ -76,6 +78,9 @@ package struct GatherRequest: Question {
     var takesStaged: Bool { self == .duplicate || self == .copy }
   }
 
+  /// The records that were chosen one by one, of which new ones are not stored.
+  var chosen: [StoredKey] { if case .identifiers(let identifiers) = which { identifiers } else { new } }
+
   package func reply(in context: WorkContext) throws(ModelError) -> GatherAnswer {
     var answer = GatherAnswer(request: self)
     let identifiers = try context.identifiers(which, of: source, at: listed ?? commit)
@@ -90,7 +95,7 @@ package struct GatherRequest: Question {
         identifiers, in: source.datastore, at: commit, evenDamaged: purpose == .delete)
     }
     if purpose == .delete, var staged = staged {
-      staged.add(.deleting(answer.records, of: which, in: source.datastore, over: staged))
+      staged.add(.deleting(answer.records, of: chosen, in: source.datastore, over: staged))
       try context.goOn()
       answer.staged = staged
     }

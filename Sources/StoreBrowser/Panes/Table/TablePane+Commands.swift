@@ -93,6 +93,7 @@ extension TablePane {
     guard let source, let which = chosen(session) else { return }
     var request = GatherRequest(commit: purpose.commit(session), source: source, which: which, purpose: purpose)
     request.listed = commit(session)
+    request.new = newInRange(session)
     if purpose == .delete, which.count > Self.manyRecords {
       request.staged = session.staged
       if session.staged.isEmpty { request.staged?.base = session.shown }
@@ -109,6 +110,7 @@ extension TablePane {
       for position in range {
         if let row = row(at: position), !isMarked(row.entry.identifier) { toggleMark(row.entry.identifier) }
       }
+      for identifier in newInRange(session) where !isMarked(identifier) { toggleMark(identifier) }
       let unread = range.contains { row(at: $0) == nil && $0 < storedCount }
       if unread, let source {
         session.start(

@@ -302,6 +302,13 @@ struct TablePane: ListPane, PermanentPane, Equatable {
 
   var range: ClosedRange<Int>? { rangeStart.map { min($0, list.selection)...max($0, list.selection) } }
 
+  /// The staged new records in the range.
+  func newInRange(_ session: Session) -> [StoredKey] {
+    guard let range else { return [] }
+    let (new, count) = (insertions(session), storedCount)
+    return new.indices.filter { range.contains($0 + count) }.map { new[$0].identifier }
+  }
+
   private var marked: GatherRequest.Which? {
     if !marks.isEmpty { return .identifiers(marks) }
     return range.map { .ranks(RowRanks(list: $0.compactMap(rank(at:)))) }
@@ -310,8 +317,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   /// The records that a command applies to: the marked records, the range, or the row under the cursor.
   func chosen(_ session: Session) -> GatherRequest.Which? {
     if marks.isEmpty, let range, range.lowerBound >= storedCount {
-      let new = insertions(session)
-      return .identifiers(range.map { $0 - storedCount }.filter(new.indices.contains).map { new[$0].identifier })
+      return .identifiers(newInRange(session))
     }
     return marked ?? selectedIdentifier(session).map { .identifiers([$0]) }
   }
