@@ -196,6 +196,34 @@ struct RuntimeTests {
     #expect(session.program.finish() == "1 staged change kept for Atlas.strata")
   }
 
+  /// The picture of a browser to which these events came while its store was opened.
+  private func opened(_ store: EngineStore, during events: [TerminalEvent]) -> CellGrid {
+    let (gate, wake) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let program = OpeningProgram(path: store.path, configuration: BrowserConfiguration()) { _ in
+      gate.wait()
+      return OpenedStore(store, configuration: BrowserConfiguration(), files: .none)
+    }
+    let surroundings = TerminalSurroundings(size: Size(columns: 80, rows: 24), colors: 256)
+    _ = program.start(surroundings, wake: { wake.signal() })
+    for event in events { #expect(program.respond(to: event).isEmpty) }
+    gate.signal()
+    while !program.isIdle {
+      wake.wait()
+      #expect(!program.respondToAnswers().contains(.quit(status: 0)))
+    }
+    defer { _ = program.finish() }
+    return program.draw(size: surroundings.size)
+  }
+
+  @Test("Esc while a store is opened drops the keys typed ahead, and not what the terminal says of itself")
+  func escapeWhileOpening() throws {
+    let store = try Sample.store()
+    let light = opened(store, during: [.background(isLight: true)])
+    #expect(light != opened(store, during: []))
+    let keys: [TerminalEvent] = [.key(KeyChord(writing: "Q")), .key(KeyChord(.escape))]
+    #expect(light == opened(store, during: [.background(isLight: true)] + keys))
+  }
+
   @Test("a commit of another program arrives without a key")
   func follow() throws {
     let store = try Sample.store()

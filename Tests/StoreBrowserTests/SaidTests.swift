@@ -3,10 +3,10 @@ import StrataDocuments
 import StrataEngine
 import StrataExpressions
 import StrataLocks
-import StrataTerminal
 import Testing
 
 @testable import StoreBrowser
+@testable import StrataTerminal
 
 @Suite("What the screen says is so")
 struct SaidTests {
@@ -320,6 +320,28 @@ struct SaidTests {
     #expect(small.respond(to: .resize(tiny)).isEmpty)
     #expect(small.respond(to: .key(KeyChord(.enter))).isEmpty && small.chosen == nil)
     #expect(small.respond(to: .key(KeyChord(writing: "q"))) == [.quit(status: 0)])
+    // A click beside the list, or below it, is on no store.
+    let narrow = PickerProgram(
+      items + items.map { PickerProgram.Item(title: "more \($0.title)", origin: "here", words: []) },
+      configuration: BrowserConfiguration()
+    ) { _ in [] }
+    _ = narrow.start(TerminalSurroundings(size: Size(columns: 50, rows: 12)), wake: {})
+    func click(_ column: Int, _ row: Int) {
+      for _ in 0..<2 {
+        let press = MouseEvent(kind: .press(button: 1), point: Point(column: column, row: row))
+        _ = narrow.respond(to: .mouse(press))
+      }
+    }
+    click(49, 3)
+    click(5, 5)
+    #expect(narrow.chosen == nil, "\(narrow.draw(size: Size(columns: 50, rows: 12)).text())")
+    click(5, 3)
+    #expect(narrow.chosen == items[1])
+    var aliased = BrowserConfiguration()
+    aliased.settings.aliases = [KeyChord(writing: "й"): KeyChord(writing: "q")]
+    let other = PickerProgram(items, configuration: aliased) { _ in [] }
+    _ = other.start(TerminalSurroundings(size: Size(columns: 80, rows: 24)), wake: {})
+    #expect(other.respond(to: .key(KeyChord(writing: "й"))) == [.quit(status: 0)])
     let left = PickerProgram(items, configuration: BrowserConfiguration()) { _ in [] }
     #expect(left.respond(to: .key(KeyChord(.escape))).isEmpty)
     #expect(left.respond(to: .key(KeyChord(writing: "q"))) == [.quit(status: 0)] && left.chosen == nil)

@@ -55,7 +55,14 @@ package final class OpeningProgram: TerminalProgram {
     switch event {
     case .resize(let size): surroundings.size = size
     case .interrupt, .key(KeyChord(.character("c"), .control)): return [.quit(status: 0)]
-    case .key(KeyChord(.escape)): typedAhead = []
+    case .key(KeyChord(.escape)):
+      // What the terminal says of itself stays.
+      typedAhead.removeAll { event in
+        switch event {
+        case .key, .paste, .mouse: true
+        default: false
+        }
+      }
     default: typedAhead.append(event)
     }
     return []

@@ -60,7 +60,8 @@ package final class PickerProgram: TerminalProgram {
     switch event {
     case .interrupt: return [.quit(status: 0)]
     case .resize(let new): size = new
-    case .key(let chord):
+    case .key(let typed):
+      let chord = configuration.settings.aliases[typed] ?? typed
       guard case .command(let meant) = configuration.keymap.meaning(of: [chord], in: .menu) else { break }
       command = meant
       if chord == KeyChord(.character("q")) || [.interrupt, .close, .quit].contains(meant) {
@@ -72,8 +73,9 @@ package final class PickerProgram: TerminalProgram {
       case .wheelUp: command = .up
       case .wheelDown: command = .down
       case .press(button: 1):
-        let line = list.top + mouse.point.row - 2
-        guard mouse.point.row >= 2, items.indices.contains(line) else { break }
+        let inside = frame(in: size).inside
+        let line = list.top + mouse.point.row - inside.top
+        guard inside.contains(mouse.point), items.indices.contains(line) else { break }
         if line == list.selection { command = .open } else { list.select(line, count: items.count) }
       default: break
       }
