@@ -194,6 +194,23 @@ struct TypedTests {
     #expect(driver.browser.overlays.isEmpty, "\(driver.screen)")
   }
 
+  @Test("an alias of Enter that is typed ahead confirms no review, and one of Q leaves too small a window")
+  func aliases() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City")) {
+      $0.settings.aliases = [KeyChord(writing: "é"): KeyChord(.enter), KeyChord(writing: "Й"): KeyChord(writing: "Q")]
+    }
+    driver.press("d d")
+    driver.isHolding = true
+    driver.press("w é é")
+    driver.release()
+    #expect(driver.status.contains("before the review was there"), "\(driver.screen)")
+    #expect((driver.browser.overlays.last as? ReviewOverlay)?.name == nil)
+    driver.resize(Size(columns: 20, rows: 5))
+    driver.press("Й")
+    #expect(driver.hasQuit)
+  }
+
   @Test("overlays take the wheel and clicks")
   func mouse() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

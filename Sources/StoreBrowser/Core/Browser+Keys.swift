@@ -34,7 +34,7 @@ extension Browser {
     {
       return
     }
-    let chord = session.configuration.settings.aliases[chord] ?? chord
+    let chord = unaliased(chord)
     if overlays.isEmpty, focus == .table { table.changed = [:] }
     if let command = awaitsLetter {
       awaitsLetter = nil
@@ -55,6 +55,9 @@ extension Browser {
       session.warn("no command on \(keys); ? lists the keys")
     }
   }
+
+  /// The key that a key stands for, where keys are commands.
+  func unaliased(_ chord: KeyChord) -> KeyChord { session.configuration.settings.aliases[chord] ?? chord }
 
   // MARK: Overlays
 
