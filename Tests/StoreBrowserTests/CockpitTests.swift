@@ -427,6 +427,20 @@ struct CockpitTests {
     #expect(driver.shows("complete: commit #5"))
   }
 
+  @Test("of other programs' builds the last twenty are listed, and one that runs stays")
+  func manyRuns() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.isHolding = true
+    driver.press("V")
+    let own = try #require(driver.browser.session.runs.first?.id)
+    driver.browser.session.running[.verify] = nil
+    for number in 1...30 {
+      driver.browser.session.hear(Activity(title: "build \(number)", done: 1, total: 2, startedAt: Int64(number)))
+    }
+    let runs = driver.browser.session.runs
+    #expect(runs.count == 20 && runs.first?.id == own && runs.last?.title == "build 30")
+  }
+
   @Test(
     "a build whose lock is free before its end is reported is remembered by that end, and is not called cancelled before"
   )

@@ -15,8 +15,13 @@ extension Session {
 
   mutating func beginRun(_ id: WorkID, _ label: String) {
     guard id.slot.isInCockpit else { return }
-    runs.append(WorkRun(id, title: label, at: now))
-    if runs.count > Self.runLimit { runs.removeFirst() }
+    begin(WorkRun(id, title: label, at: now))
+  }
+
+  /// Adds a run in place of the oldest that has ended.
+  private mutating func begin(_ run: WorkRun) {
+    runs.append(run)
+    if runs.count > Self.runLimit, let ended = runs.firstIndex(where: { !$0.isRunning }) { runs.remove(at: ended) }
   }
 
   mutating func updateRun(_ id: WorkID, _ progress: Progress) {
@@ -70,7 +75,7 @@ extension Session {
       if runs[known].ending != ending { remember(runs[known]) }
     } else {
       if let theirs { end(theirs, nil) }
-      runs.append(WorkRun(activity, at: now))
+      begin(WorkRun(activity, at: now))
     }
   }
 
