@@ -224,6 +224,19 @@ struct RuntimeTests {
     #expect(light == opened(store, during: [.background(isLight: true)] + keys))
   }
 
+  @Test("what could not be saved before a signal ended the program is not called kept")
+  func unsavedAtSignal() throws {
+    let folder = "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))"
+    defer { TestFile.remove(folder) }
+    let session = Session(try Sample.store(), files: BrowserFiles(folder: folder))
+    TestFile.makeFolder(folder + "/staged-1.new")
+    _ = session.press("l l l e ^u 7")
+    _ = session.program.respond(to: .key(KeyChord(.enter)))
+    #expect(session.program.respond(to: .interrupt) == [.quit(status: 0)])
+    let farewell = session.program.finish() ?? ""
+    #expect(farewell.contains("1 staged change of Atlas.strata NOT kept"), "\(farewell)")
+  }
+
   @Test("a commit of another program arrives without a key")
   func follow() throws {
     let store = try Sample.store()

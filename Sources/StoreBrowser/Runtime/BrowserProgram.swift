@@ -63,6 +63,9 @@ package final class BrowserProgram: TerminalProgram {
 
   package func finish() -> String? {
     runtime.stop(waits: !browser.leavesAtOnce)
+    for message in runtime.drainMessages() {
+      if case .work(let id, .failed) = message, id.slot == .staging { _ = browser.update(with: message) }
+    }
     editorFile?.remove()
     return browser.farewell
   }
@@ -152,7 +155,10 @@ private struct EditorFile {
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    guard writeAll(Array(request.text.utf8), to: descriptor) else { return nil }
+    guard writeAll(Array(request.text.utf8), to: descriptor) else {
+      remove()
+      return nil
+    }
   }
 
   var text: String? {

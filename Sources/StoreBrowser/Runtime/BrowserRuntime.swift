@@ -209,7 +209,8 @@ package final class BrowserRuntime: Sendable {
   private func finish(_ id: WorkID, _ report: WorkReport) {
     state.withLock { state in
       state.open[id] = nil
-      if !state.isStopped { state.posted.append(.work(id, report)) }
+      // A save that fails at the end is told to the shell.
+      if !state.isStopped || id.slot == .staging { state.posted.append(.work(id, report)) }
     }
     wakeLoop()
   }
