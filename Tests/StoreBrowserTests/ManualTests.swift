@@ -75,6 +75,9 @@ struct ManualTests {
         #expect((options + " ").contains(wanted), "\(verb.name) \(option.name)")
       }
     }
+    // A name with spaces is one word.
+    let names = script.split(separator: "compgen -f").dropLast()
+    #expect(names.allSatisfy { $0.split(separator: "\n").suffix(2).joined().contains("IFS=$'\\n'") }, "\(script)")
     for option in Verb.browse.options {
       #expect(script.contains(shell == "fish" ? "-l \(option.name.dropFirst(2))" : option.name), "\(option.name)")
     }

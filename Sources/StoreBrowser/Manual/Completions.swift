@@ -20,9 +20,11 @@ package enum Completions {
     return """
       # Completions of strata for bash.
       _strata() {
-        local word="${COMP_WORDS[COMP_CWORD]}" verb="${COMP_WORDS[1]}" options=""
+        local word="${COMP_WORDS[COMP_CWORD]}" verb="${COMP_WORDS[1]}" options="" IFS=$' \\t\\n'
         if [ "$COMP_CWORD" -eq 1 ]; then
-          COMPREPLY=($(compgen -W "\(Verb.all.map(\.name).joined(separator: " "))" -- "$word") $(compgen -f -- "$word"))
+          COMPREPLY=($(compgen -W "\(Verb.all.map(\.name).joined(separator: " "))" -- "$word"))
+          IFS=$'\\n'
+          COMPREPLY+=($(compgen -f -- "$word"))
           return
         fi
         case "$verb" in
@@ -31,7 +33,7 @@ package enum Completions {
         esac
         case "$word" in
           -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
-          *) COMPREPLY=($(compgen -f -- "$word")) ;;
+          *) IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$word")) ;;
         esac
       }
       complete -o filenames -F _strata strata
