@@ -62,6 +62,38 @@ struct LateReplyTests {
     #expect(driver.status.contains("not now"), "\(driver.screen)")
   }
 
+  @Test("a range that was typed for one datastore cuts no rows of the one that is open by then")
+  func ranged() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.browser.openDatastore("City", index: "population")
+    driver.tell(.tick(nil))
+    driver.press("f")
+    driver.type("= 1000 .. 200000")
+    driver.isHolding = true
+    driver.press("Enter")
+    driver.browser.openDatastore("Country", index: nil)
+    driver.release()
+    #expect(driver.browser.table.source == RowSource(datastore: "Country"), "\(driver.screen)")
+    #expect(driver.shows("row 1 of 3"), "\(driver.screen)")
+  }
+
+  @Test("a list that comes while a value is typed lies beneath the editor, and takes none of its keys")
+  func beneath() throws {
+    let driver = Driver(
+      try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "Country", identifier: "CH"))
+    driver.isHolding = true
+    driver.press("g r l e ^u")
+    driver.type("Swiss")
+    driver.releaseFirst { $0.slot == .referrers }
+    driver.type("land")
+    driver.press("Enter")
+    driver.release()
+    let edit = try #require(driver.browser.session.staged.edits.values.first?.new, "\(driver.screen)")
+    let name = try driver.browser.session.current?.descriptor.document(of: edit)[member: "name"]
+    #expect(name == "Swissland", "\(driver.screen)")
+    #expect(driver.browser.overlays.last is MenuOverlay && driver.browser.overlays.count == 1, "\(driver.screen)")
+  }
+
   @Test("a hit moves no cursor in the datastore that is open by then")
   func found() throws {
     let driver = Driver(try large(), start: .init(datastore: "Item"))

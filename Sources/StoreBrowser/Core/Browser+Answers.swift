@@ -198,7 +198,7 @@ extension Browser {
   mutating func say(_ answer: VerifyAnswer) {
     guard !answer.isClean else { return session.say(answer.sentence) }
     session.complain(answer.sentence)
-    present(
+    presentLate(
       TextOverlay(
         title: "Verify \(answer.request.datastore)", lines: answer.found.allFindings.map(\.description)))
   }

@@ -72,6 +72,11 @@ extension Browser {
     pendingKeys = []
   }
 
+  /// Lays a pane that comes with a late reply beneath those that have the keys by then: what is typed is not for it.
+  mutating func presentLate(_ overlay: any Pane) {
+    if overlays.isEmpty { present(overlay) } else { overlays.insert(overlay, at: 0) }
+  }
+
   /// Takes the topmost overlay away.
   mutating func dismiss() {
     guard let overlay = overlays.popLast() else { return }

@@ -68,7 +68,7 @@ extension Browser {
         detail: DocumentFile.fileName(of: other) + lost, choice: Intent { $0.leave(.asFile(path: other)) }),
       .init(title: "leave without saving", choice: Intent { $0.leave(.withoutSaving) }),
     ]
-    present(MenuOverlay(title: title, items: items))
+    presentLate(MenuOverlay(title: title, items: items))
   }
 
   /// `cities.csv` if nothing lies there, otherwise `cities-2.csv`, or the next name that is free.

@@ -18,6 +18,9 @@ extension Browser {
         return try WorkContext.bounds(of: range, in: index).count
       }
       session.start(.range, count) { browser, count in
+        guard browser.table.source?.datastore == source.datastore, browser.table.source?.index == source.index else {
+          return
+        }
         browser.recordJump()
         browser.table.setRange(range)
         let entries = NumberFormat.counted(count, "entry", "entries")
@@ -162,7 +165,7 @@ extension Browser {
       answer.isDeclared
       ? "Records that refer to \(name)"
       : "Entries with \(answer.request.place.identifier); no index is known to lead to \(answer.request.place.datastore)"
-    present(MenuOverlay(title: title, items: items))
+    presentLate(MenuOverlay(title: title, items: items))
   }
 
   mutating func showScalars() {
@@ -194,7 +197,7 @@ extension Browser {
       guard answer.isRefused else { return browser.session.say(answer.sentence) }
       var again = request
       again.replaces = true
-      browser.present(
+      browser.presentLate(
         MenuOverlay(
           title: "\(request.file) is there already",
           items: [

@@ -101,7 +101,7 @@ extension Browser {
     if let scan = table.scan, explained.request.source == table.source {
       lines.append("records read \(NumberFormat.count(scan.read)), kept \(NumberFormat.count(table.storedCount))")
     }
-    present(TextOverlay(title: "Plan", lines: lines))
+    presentLate(TextOverlay(title: "Plan", lines: lines))
   }
 
   /// Leaves the prompt with nothing changed.

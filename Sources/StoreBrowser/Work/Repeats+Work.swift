@@ -86,7 +86,7 @@ extension Browser {
         detail: "  \(NumberFormat.counted(found.count, "record"))",
         choice: .select(RecordPlace(datastore: datastore, identifier: found.records[0])))
     }
-    present(
+    presentLate(
       MenuOverlay(
         title: "\(path.shortText): \(NumberFormat.counted(reply.count, "value")) of several records",
         items: items + repeats))
