@@ -244,7 +244,8 @@ struct DamageTests {
   func standingNotice() throws {
     let folder = "/tmp/strata-standing-\(UInt64.random(in: 0 ... .max)).strata"
     defer { TestFile.remove(folder) }
-    let driver = Driver(try damagedCities(folder), size: Self.wide, start: .init(datastore: "City"))
+    let store = try damagedCities(folder)
+    let driver = Driver(store, size: Self.wide, start: .init(datastore: "City"))
     let words = "⚠ damaged records left out"
     #expect(!driver.shows(words))
     driver.press("f")
@@ -256,6 +257,16 @@ struct DamageTests {
     try driver.play(":group timezone")
     driver.press("j")
     #expect(driver.shows(words), "\(driver.screen)")
+    // What a filter left out is not left out of rows without it.
+    let sorted = Driver(store, size: Self.wide, start: .init(datastore: "City"))
+    try sorted.play(":filter timezone = \"Europe/Zurich\"")
+    #expect(sorted.shows(words), "\(sorted.screen)")
+    sorted.press("Esc")
+    var source = try #require(sorted.browser.table.source)
+    source.sort = [SortOrder(path: ".timezone", isDescending: false)]
+    sorted.browser.table.show(source, anchor: .position(0))
+    sorted.tell(.tick(nil))
+    #expect(!sorted.shows(words), "\(sorted.screen)")
   }
 
   @Test("an export and a change of many records leave a damaged one, and name it")

@@ -57,6 +57,11 @@ extension TablePane {
   }
 
   mutating func demandScan(_ source: RowSource, in session: inout Session) {
+    if ranksAreFor == nil {
+      // Work for other rows would go on to fill these, and what it left out is not left out here.
+      for slot in [WorkSlot.filter, .sort] { session.cancel(slot) }
+      session.gaps[.filter] = nil
+    }
     guard source.needsScan, renewal == nil else { return }
     let key = ScanKey(source: source, commit: commit(session))
     guard ranksAreFor != key else { return }

@@ -1,0 +1,34 @@
+import StrataDocuments
+import StrataEngine
+import StrataModel
+import StrataTerminal
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("Rows that are still to come")
+struct UnfinishedRowsTests {
+  private static let all = ":filter timezone != \"X\""
+
+  private func driver(_ store: (any ReadableStore)? = nil) throws -> Driver {
+    Driver(try store ?? Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+  }
+
+  @Test("a filter that was left fills no rows of the order that is shown by then")
+  func leftFilter() throws {
+    let driver = try driver()
+    driver.isHolding = true
+    try driver.play(Self.all)
+    let filter = try #require(driver.browser.session.running[.filter]?.id)
+    driver.browser.openDatastore("Country", index: nil)
+    driver.tell(.tick(nil))
+    driver.releaseAll { $0.slot != .filter }
+    try driver.play(":sort population")
+    driver.releaseAll { $0.slot != .filter }
+    #expect(driver.browser.table.ranks == [1, 0, 2], "\(driver.screen)")
+    driver.tell(.work(filter, .progress(Progress(done: 3, total: 10, found: .ranks([0, 1, 2])))))
+    #expect(driver.browser.table.ranks == [1, 0, 2], "\(driver.screen)")
+    driver.release()
+    #expect(driver.browser.table.ranks == [1, 0, 2], "\(driver.screen)")
+  }
+}
