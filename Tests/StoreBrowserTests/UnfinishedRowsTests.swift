@@ -31,4 +31,19 @@ struct UnfinishedRowsTests {
     driver.release()
     #expect(driver.browser.table.ranks == [1, 0, 2], "\(driver.screen)")
   }
+
+  @Test("Esc that ends a search leaves the filter running, and does not say that it stopped")
+  func endedSearch() throws {
+    let driver = try driver()
+    driver.isHolding = true
+    try driver.play(Self.all)
+    let filter = try #require(driver.browser.session.running[.filter]?.id)
+    driver.tell(.work(filter, .progress(Progress(done: 3, total: 10, found: .plan("SCAN", count: nil)))))
+    driver.tell(.work(filter, .progress(Progress(done: 3, total: 10, found: .ranks([1, 2])))))
+    try driver.play("keys /\ntype x\nkeys Enter")
+    #expect(driver.browser.session.isRunning(.search))
+    driver.press("Esc")
+    #expect(!driver.browser.session.isRunning(.search) && driver.browser.session.isRunning(.filter))
+    #expect(driver.browser.table.scan?.isRunning == true && !driver.shows("stopped"), "\(driver.screen)")
+  }
 }

@@ -214,16 +214,18 @@ extension TablePane {
   }
 
   /// Handles a cancelled scan: the rows found so far stay.
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { stopScan() }
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { stopScan(slot) }
 
-  private mutating func stopScan() {
+  /// A search or another question that ends does not end the scan.
+  private mutating func stopScan(_ slot: WorkSlot) {
+    guard slot == .filter || slot == .sort else { return }
     scan?.isRunning = false
     renewal?.isWhole = true
     wanted = nil
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    stopScan()
+    stopScan(slot)
     if [.table, .rows, .rowsAhead].contains(slot) {
       problem = source == nil ? nil : error.description
     } else {
