@@ -46,4 +46,19 @@ struct UnfinishedRowsTests {
     #expect(!driver.browser.session.isRunning(.search) && driver.browser.session.isRunning(.filter))
     #expect(driver.browser.table.scan?.isRunning == true && !driver.shows("stopped"), "\(driver.screen)")
   }
+
+  @Test("a hit is gone to by its record if the rows were sorted during the search")
+  func sortedMeanwhile() throws {
+    let driver = try driver()
+    try driver.play(":filter population > 0")
+    driver.isHolding = true
+    try driver.play(":sort timezone desc")
+    driver.releaseAll { $0.slot != .sort }
+    #expect(driver.browser.table.storedCount == 10 && driver.browser.session.isRunning(.sort), "\(driver.screen)")
+    try driver.play("keys /\ntype Kyōto\nkeys Enter")
+    driver.releaseFirst { $0.slot == .sort }
+    driver.release()
+    #expect(driver.browser.table.ranks?.first != 0, "\(driver.screen)")
+    #expect(driver.selectedIdentifier == "1857910", "\(driver.screen)")
+  }
 }

@@ -84,9 +84,13 @@ extension TablePane {
       if !isTyped { foundBefore(answer, position, source, in: &session) }
       return
     }
-    (list.selection, wanted) = (position, nil)
+    // Rows that were found or sorted meanwhile may stand before it.
+    let rank = answer.request.rows[position]
+    let isThere = self.rank(at: position) == rank
+    guard let place = isThere ? position : ranks?.firstIndex(of: rank) else { return }
+    (list.selection, wanted) = (place, nil)
     guard !isTyped else { return }
-    hit = answer
+    hit = isThere ? answer : nil
     if let row = selectedRow { showColumn(ofHitIn: row, session) }
     session.say(sentence(on: answer, session))
   }
