@@ -61,4 +61,19 @@ struct UnfinishedRowsTests {
     #expect(driver.browser.table.ranks?.first != 0, "\(driver.screen)")
     #expect(driver.selectedIdentifier == "1857910", "\(driver.screen)")
   }
+
+  @Test(
+    "a table that could not be read is asked for again with the store's outline, and does not stay as it was before")
+  func askedAgain() throws {
+    let store = try Sample.store()
+    let driver = try driver(store)
+    driver.isHolding = true
+    try Sample.change(store, "City", "2661552", ".population", to: 7)
+    driver.tell(.storeStirred)
+    driver.releaseFirst { $0.slot == .refresh }
+    let table = try #require(driver.browser.session.running[.table]?.id, "\(driver.screen)")
+    driver.tell(.work(table, .failed(.storage("damaged node at byte 4711", kind: .damaged))))
+    driver.release()
+    #expect(driver.browser.table.opened?.commit == store.head.commit && !driver.shows("4711"), "\(driver.screen)")
+  }
 }

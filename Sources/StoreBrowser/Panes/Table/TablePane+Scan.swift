@@ -227,6 +227,8 @@ extension TablePane {
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     stopScan(slot)
     if [.table, .rows, .rowsAhead].contains(slot) {
+      // It is asked again as soon as the problem may be gone.
+      if slot == .table { pending = nil }
       problem = source == nil ? nil : error.description
     } else {
       session.complain(error)
