@@ -76,4 +76,48 @@ struct UnfinishedRowsTests {
     driver.release()
     #expect(driver.browser.table.opened?.commit == store.head.commit && !driver.shows("4711"), "\(driver.screen)")
   }
+
+  @Test(
+    "an export, a change and a delete of all rows wait for the rows of a filter",
+    arguments: ["export", "set", "delete"])
+  func waiting(command: String) throws {
+    let file = "/tmp/strata-waiting-\(UInt64.random(in: 0 ... .max)).jsonl"
+    defer { TestFile.remove(file) }
+    let arguments = ["export": " \(file)", "set": " population = 7"]
+    let driver = try driver()
+    driver.isHolding = true
+    try driver.play(Self.all)
+    try driver.play(":\(command)\(arguments[command] ?? "")")
+    #expect(driver.status.contains("still being found") && driver.browser.overlays.isEmpty, "\(driver.screen)")
+    driver.release()
+    if command == "export" {
+      #expect(try TestFile.lines(file).count == 10, "\(driver.screen)")
+    } else {
+      #expect((driver.browser.overlays.last as? BulkOverlay)?.asked.which.count == 10, "\(driver.screen)")
+    }
+  }
+
+  @Test("a command that waits for rows is given up with another command, and with the filter")
+  func givenUp() throws {
+    for keys in ["j", "Esc"] {
+      let driver = try driver()
+      driver.isHolding = true
+      try driver.play(Self.all)
+      try driver.play(":set population = 7")
+      driver.press(keys)
+      driver.release()
+      #expect(driver.browser.overlays.isEmpty, "\(keys): \(driver.screen)")
+    }
+  }
+
+  @Test("a view with a condition, a limit and groups counts the rows that it shows")
+  func limitedGroups() throws {
+    let driver = try driver()
+    let query = "where population > 200000\norder name\nlimit 2\ngroup countrycode\n"
+    driver.browser.show(NamedView(name: "two", datastore: "City", filter: "", query: query))
+    driver.tell(.tick(nil))
+    let groups = driver.browser.panes[GroupPane.self].reply?.groups ?? []
+    #expect(
+      groups.map { "\($0.cells[0].searchText) \($0.cells[1].compactJSON)" } == ["CH 1", "JP 1"], "\(driver.screen)")
+  }
 }

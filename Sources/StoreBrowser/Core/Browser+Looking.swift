@@ -185,6 +185,7 @@ extension Browser {
     guard let source = table.source, !file.trimmed.isEmpty, let format = TableWriter.Format(file: file.trimmed) else {
       return
     }
+    if table.isAboutAll, waitsForRows(.export, file) { return }
     let columns = table.visibleColumns(session).compactMap { table.path(of: $0, session) }
     export(
       ExportRequest(

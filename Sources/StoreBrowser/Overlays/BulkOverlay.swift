@@ -112,6 +112,8 @@ struct BulkOverlay: ListPane, ReplyPane {
 
 extension Browser {
   mutating func bulk(_ change: BulkRequest.Change, in which: GatherRequest.Which? = nil) {
+    let text: String? = if case .set(let text) = change { text } else { nil }
+    if which == nil, table.isAboutAll, waitsForRows(text == nil ? "delete" : .set, text) { return }
     guard let source = table.source, table.opened != nil else { return }
     if case .set(let text) = change, let paths = try? WorkContext.assignment(text).paths,
       let unknown = table.unknownName(in: paths, session)

@@ -232,6 +232,7 @@ private struct DescribeColumns {
 extension Browser {
   mutating func describe() {
     guard let datastore = session.datastore else { return }
+    if table.source?.limit != nil, waitsForRows("describe", nil) { return }
     let source = table.opened == nil ? nil : table.source
     let request = DescribeRequest(
       source: source ?? RowSource(datastore: datastore), commit: table.commit(session), ranks: table.foundRanks)

@@ -199,6 +199,7 @@ extension Browser {
   /// numbers, or of the second that is typed.
   mutating func openGroups(_ argument: String?) {
     guard let source = table.source else { return }
+    if source.limit != nil, waitsForRows(.group, argument) { return }
     let words = argument?.words ?? []
     do throws(ModelError) {
       guard let text = words.first ?? table.selectedPath(session) else { return session.warn("choose a column first") }

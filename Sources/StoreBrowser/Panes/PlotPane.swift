@@ -227,7 +227,9 @@ struct PlotPane: PermanentPane, ReplyPane {
 extension Browser {
   /// `X Y by Z`, `X Y`, or nothing.
   mutating func plot(_ argument: String?) {
-    guard let source = table.source, table.opened != nil else { return }
+    guard let source = table.source else { return }
+    if source.limit != nil, waitsForRows("plot", argument) { return }
+    guard table.opened != nil else { return }
     var words = argument?.words ?? []
     var by: String?
     if let word = words.firstIndex(of: "by") {

@@ -24,6 +24,7 @@ extension TablePane {
     rangeStart = nil
     problem = nil
     wanted = nil
+    waiting = nil
   }
 
   /// Whether the bounds are those of this source, whatever its filter.

@@ -7,7 +7,7 @@ extension TablePane {
   mutating func refilter(_ filter: String?) {
     let (rank, row) = (selectedRank, selectedRow)
     source?.filter = filter
-    wanted = nil
+    (wanted, waiting) = (nil, nil)
     if let rank, let row, let source, source.needsScan, Self.isKept(row, of: source) {
       wanted = Wanted(at: rank, row.entry, position: list.selection)
     }
@@ -86,6 +86,27 @@ extension TablePane {
     } else {
       session.start(.sort, SortRequest(source: source, commit: commit, ranks: nil), label: "sort")
     }
+  }
+
+  /// Whether rows are still to come, or their order.
+  private func lacksRows(_ session: Session) -> Bool {
+    guard let source, problem == nil else { return false }
+    guard opened?.source == source.unscanned else { return true }
+    let isRunning = session.isRunning(.filter) || session.isRunning(.sort)
+    return source.needsScan && renewal == nil && (isRunning || ranksAreFor?.source != source)
+  }
+
+  fileprivate mutating func waits(_ command: Command, _ argument: String?, in session: inout Session) -> Bool {
+    guard lacksRows(session) else { return false }
+    waiting = AwaitedCommand(command: command, argument: argument)
+    session.say("the rows are still being found; \(CommandTable.entry(command).name) follows")
+    return true
+  }
+
+  mutating func goOn(in session: inout Session) {
+    guard let waiting, !lacksRows(session) else { return }
+    self.waiting = nil
+    session.intend(Intent { CommandTable.entry(waiting.command).handler?(&$0, waiting.argument) })
   }
 
   // MARK: A newer commit
@@ -221,7 +242,7 @@ extension TablePane {
     guard slot == .filter || slot == .sort else { return }
     scan?.isRunning = false
     renewal?.isWhole = true
-    wanted = nil
+    (wanted, waiting) = (nil, nil)
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -233,5 +254,12 @@ extension TablePane {
     } else {
       session.complain(error)
     }
+  }
+}
+
+extension Browser {
+  /// Lets a command about all rows of the table wait until they are found, or until another command. Returns whether it waits.
+  mutating func waitsForRows(_ command: Command, _ argument: String?) -> Bool {
+    with(TablePane.self) { $0.waits(command, argument, in: &$1) }
   }
 }

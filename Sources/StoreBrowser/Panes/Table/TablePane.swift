@@ -95,6 +95,8 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   var matches: MatchesRequest.Reply?
   /// The hit that was gone to last.
   var hit: SearchAnswer?
+  /// The command about all rows that waits until they are found.
+  var waiting: AwaitedCommand?
   /// The place for the selection once it is known whether an index has the requested order.
   var orderAnchor: TableRequest.Anchor?
 
@@ -321,6 +323,9 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     }
     return marked ?? selectedIdentifier(session).map { .identifiers([$0]) }
   }
+
+  /// Whether commands about many records are about all shown ones.
+  var isAboutAll: Bool { marks.isEmpty && rangeStart == nil }
 
   /// The marked records, or all shown ones.
   var everything: GatherRequest.Which { marked ?? .ranks(shownRanks) }
