@@ -120,4 +120,23 @@ struct UnfinishedRowsTests {
     #expect(
       groups.map { "\($0.cells[0].searchText) \($0.cells[1].compactJSON)" } == ["CH 1", "JP 1"], "\(driver.screen)")
   }
+
+  @Test("Enter on a value that was counted in filtered rows shows these rows of it, and no others")
+  func countedInFilter() throws {
+    let driver = try driver()
+    try driver.play(":filter population > 200000")
+    try driver.play(":frequency countrycode")
+    let counted = try #require(driver.browser.panes[FrequencyPane.self].selected?.count)
+    driver.press("Enter")
+    #expect(counted == 3 && driver.browser.table.storedCount == 3, "\(driver.screen)")
+  }
+
+  @Test("a rectangle in a plot of filtered rows keeps the filter")
+  func rectangleInFilter() throws {
+    let driver = try driver()
+    try driver.play(":filter timezone != \"Asia/Tokyo\"")
+    try driver.play(":plot population geonameid")
+    driver.press("g g v G Enter")
+    #expect(driver.browser.table.storedCount == 6, "\(driver.screen)")
+  }
 }

@@ -104,7 +104,8 @@ struct PlotPane: PermanentPane, ReplyPane {
     case .unhideColumns: subject?.frame = nil
     case .open:
       if let corner {
-        session.intend(.closeView(id), .filter(Self.filter(reply, corner, cross)))
+        let bounds = Self.filter(reply, corner, cross)
+        session.intend(.closeView(id), .filter(reply.request.source.filter(adding: [bounds])))
       } else if let point, let source = subject?.source {
         session.intend(.closeView(id), .select(RecordPlace(datastore: source.datastore, identifier: point.identifier)))
       }

@@ -59,8 +59,15 @@ struct GroupRequest: RowsQuestion, Hashable {
 
   /// The condition for the rows of a group.
   func filter(of group: RecordGroup) -> String {
-    var conditions = zip(keys, group.keys).map { Filter.text(of: $0, being: $1) }
-    if let text = source.filter?.trimmed {
+    source.filter(adding: zip(keys, group.keys).map { Filter.text(of: $0, being: $1) })
+  }
+}
+
+extension RowSource {
+  /// The filter for those of its rows that meet some conditions.
+  func filter(adding conditions: [String]) -> String {
+    var conditions = conditions
+    if let text = filter?.trimmed {
       let isInverted = text.hasPrefix("!") && !text.hasPrefix("!=")
       conditions.append(isInverted ? "not (\(text.dropFirst()))" : "(\(text))")
     }
