@@ -139,4 +139,16 @@ struct UnfinishedRowsTests {
     driver.press("g g v G Enter")
     #expect(driver.browser.table.storedCount == 6, "\(driver.screen)")
   }
+
+  @Test("a range from stored records to a staged new one is marked whole")
+  func markedNew() throws {
+    let driver = try driver()
+    let new = RecordContent(version: "", bytes: Array(#"{"geonameid":9000000,"name":"New"}"#.utf8))
+    let city = try #require(try driver.store.head.datastore("City"))
+    let edit = RecordEdit(
+      datastore: "City", identifier: try city.identifier(parsing: "9000000"), old: nil, new: new)
+    driver.browser.stage(StagedStep(title: "new", edits: [edit]))
+    driver.press("G k v j Space")
+    #expect(driver.browser.table.marks.map(\.description) == ["2661604", "9000000"], "\(driver.screen)")
+  }
 }

@@ -108,8 +108,12 @@ extension TablePane {
 
   private mutating func mark(in session: inout Session) {
     if let range {
+      let new = insertions(session)
       for position in range {
-        if let row = row(at: position), !isMarked(row.entry.identifier) { toggleMark(row.entry.identifier) }
+        let staged = new.indices.contains(position - storedCount) ? new[position - storedCount].identifier : nil
+        if let identifier = row(at: position)?.entry.identifier ?? staged, !isMarked(identifier) {
+          toggleMark(identifier)
+        }
       }
       for identifier in newInRange(session) where !isMarked(identifier) { toggleMark(identifier) }
       let unread = range.contains { row(at: $0) == nil && $0 < storedCount }
