@@ -151,4 +151,23 @@ struct UnfinishedRowsTests {
     driver.press("G k v j Space")
     #expect(driver.browser.table.marks.map(\.description) == ["2661604", "9000000"], "\(driver.screen)")
   }
+
+  @Test("the identifier is not taken for a field that has its value in the first rows alone")
+  func identifierField() throws {
+    let store = try Sample.documents([["id": 1, "a": 1]])
+    var descriptor = try #require(try store.refresh().datastore("T")).descriptor
+    descriptor.identifierPath = nil
+    let transaction = try store.engine.beginBlocking()
+    try DatastoreWriter.store(descriptor, in: transaction)
+    try transaction.commit(CommitInfo(action: "without the path"))?.wait()
+    let driver = Driver(store, start: .init(datastore: "T"))
+    let key = try #require(try store.refresh().datastore("T")).identifier(parsing: "2")
+    let new = RecordContent(version: descriptor.version, bytes: Array(#"{"id":2,"a":7}"#.utf8))
+    let edit = RecordEdit(datastore: "T", identifier: key, old: nil, new: new)
+    _ = try store.commit(ChangeSet(changes: [edit]), named: "from outside", options: EditOptions())
+    driver.tell(.storeStirred)
+    #expect(driver.browser.table.columns.identifierPath == ".id", "\(driver.screen)")
+    #expect(
+      driver.browser.table.visibleColumns(driver.browser.session).map(\.title) == ["id", "a"], "\(driver.screen)")
+  }
 }

@@ -57,6 +57,8 @@ struct TableColumns: Sendable, Hashable {
   /// The field that is the identifier, so that it is not shown twice.
   var identifierPath: String?
   var key = ColumnExtent()
+  /// The fields whose values were the identifiers in all rows so far, if the datastore names none; nil before the first row.
+  private var candidates: [String]?
   private var identifier = ColumnExtent()
   private var keyIsTrailing = false
   private var identifierIsTrailing = false
@@ -70,7 +72,7 @@ struct TableColumns: Sendable, Hashable {
     for text in keys { key.widen(to: ColumnExtent(text, width: SafeText.width(text.text))) }
     identifierIsTrailing = identifiers.first?.isTrailing ?? identifierIsTrailing
     keyIsTrailing = keys.first { $0.kind != .null }?.isTrailing ?? keyIsTrailing
-    if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
+    if identifierPath == nil || candidates != nil { guessIdentifierPath(of: rows) }
   }
 
   /// Takes staged records into account, which no reader has seen. Their references have no labels.
@@ -117,12 +119,13 @@ struct TableColumns: Sendable, Hashable {
     places = Dictionary(uniqueKeysWithValues: zip(seen.map(\.path), seen.indices))
   }
 
-  /// The field whose value is the identifier in every row.
-  private static func identifierPath(of rows: [Row]) -> String? {
-    guard let first = rows.first else { return nil }
-    return first.cells.keys.sorted().first { path in
+  /// Takes the field whose value was the identifier in every row so far.
+  private mutating func guessIdentifierPath(of rows: [Row]) {
+    guard let first = rows.first(where: { $0.problem == nil }) else { return }
+    let known = (candidates ?? first.cells.keys.sorted()).filter { path in
       rows.allSatisfy { $0.problem != nil || $0.cells[path]?.text == ValueText(key: $0.entry.identifier.value).text }
     }
+    (candidates, identifierPath) = (known, known.first)
   }
 
   /// The visible columns in their order.
