@@ -24,7 +24,9 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
   var list = ListWindow()
 
   mutating func show(_ request: DescribeRequest, in session: inout Session) {
-    guard request != self.request || reading.isStopped || reading.problem != nil else { return }
+    // Closing the pane ends a reading, too.
+    let isKnown = reply?.isComplete == true || session.isRunning(Self.question)
+    guard request != self.request || !isKnown || reading.problem != nil else { return }
     self = DescribePane()
     reading.ask(request, as: Self.question, label: "describe \(request.source.datastore)", in: &session)
   }

@@ -53,6 +53,9 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
+    // Closing the pane ended the work, and the reader may have gone on meanwhile: it begins again.
+    if isReading, !session.isRunning(.changes) { source = nil }
+    if !session.isRunning(.fields) { pendingFields = nil }
     if let asked = session.selections.difference {
       show(asked, scope: .store)
     } else if let commit = session.selections.commit {

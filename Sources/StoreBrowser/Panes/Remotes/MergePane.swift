@@ -60,7 +60,16 @@ struct MergePane: ListPane, PermanentPane {
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    guard frame != .hidden, let theirs, !isCommitting else { return }
+    guard frame != .hidden, let theirs else { return }
+    if isCommitting, !session.isRunning(.mergeCommit) {
+      isCommitting = false
+      session.say("cancelled: nothing was merged, and what was decided stays decided")
+    }
+    guard !isCommitting else { return }
+    // Closing the pane ended the work.
+    if reading.request != reading.answered, reading.problem == nil, !session.isRunning(.mergePlan) {
+      reading.request = nil
+    }
     checkDecisions(of: theirs, in: &session)
     let request = MergePlanRequest(theirs: theirs, head: session.head, naming: session.naming)
     reading.ask(request, as: .mergePlan, label: "merge \(theirs)", in: &session)
@@ -68,7 +77,9 @@ struct MergePane: ListPane, PermanentPane {
 
   /// Once no conflict is open, checks whether the decided records can be in one store: those with one value of a unique index cannot.
   private mutating func checkDecisions(of theirs: CommitNumber, in session: inout Session) {
-    guard let reply, !reply.conflicts.isEmpty, checked != decisions else { return }
+    guard let reply, !reply.conflicts.isEmpty,
+      checked != decisions || collisions == nil && !session.isRunning(.mergeCheck)
+    else { return }
     if collisions?.isEmpty == false {
       collisions = nil
       rebuild(reply)

@@ -1,0 +1,51 @@
+import StrataDocuments
+import StrataEngine
+import StrataModel
+import StrataTerminal
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("Panes whose work ended early, or failed")
+struct ClosedPaneTests {
+  private func driver(_ store: (any ReadableStore)? = nil) throws -> Driver {
+    Driver(try store ?? Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+  }
+
+  @Test("a description that was closed while it was read is read when it is opened again")
+  func description() throws {
+    let driver = try driver()
+    driver.isHolding = true
+    driver.press("I q I")
+    driver.release()
+    #expect(driver.browser.panes[DescribePane.self].reply?.isComplete == true, "\(driver.screen)")
+  }
+
+  @Test("a difference that was closed while it was read is read from its beginning when it is opened again")
+  func difference() throws {
+    let driver = Driver(
+      try Sample.large(500), size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    driver.isHolding = true
+    for isLast in [false, true] {
+      driver.browser.showDifference(nil, CommitNumber(1))
+      driver.tell(.tick(nil))
+      if !isLast { driver.press("q") }
+    }
+    driver.release()
+    driver.press("G")
+    #expect(driver.browser.panes[DifferencePane.self].rows.count == 500, "\(driver.screen)")
+  }
+
+  @Test("a merge that was closed while it was checked can be committed when it is opened again")
+  func closedWhileChecked() throws {
+    let copies = try CopiedStore.edited()
+    let driver = try driver(copies.here)
+    driver.press("7 g f w")
+    driver.isHolding = true
+    driver.press("m m Esc")
+    #expect(driver.browser.view.kind != .init(of: .merge), "\(driver.screen)")
+    driver.release()
+    driver.press("w c")
+    #expect(driver.browser.overlays.last is Prompt, "\(driver.screen)")
+  }
+}
