@@ -36,6 +36,19 @@ struct ClosedPaneTests {
     #expect(driver.browser.panes[DifferencePane.self].rows.count == 500, "\(driver.screen)")
   }
 
+  @Test("a blame that Esc cancelled begins again with b")
+  func blame() throws {
+    let driver = try driver()
+    driver.isHolding = true
+    driver.press("b")
+    #expect(driver.browser.session.isRunning(.blame))
+    driver.press("Esc")
+    #expect(!driver.browser.session.isRunning(.blame))
+    driver.press("b")
+    driver.release()
+    #expect(driver.browser.record.blame != nil, "\(driver.screen)")
+  }
+
   @Test("a merge that was closed while it was checked can be committed when it is opened again")
   func closedWhileChecked() throws {
     let copies = try CopiedStore.edited()

@@ -327,6 +327,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     guard showsBlame else {
       showsBlame = true
       blameFrom = nil
+      // It was cancelled before.
+      if blame == nil, !session.isRunning(.life) { blaming = Reading() }
       return
     }
     guard let blame, let line = selectedLine, let commit = blame.commits[line.path.description]?.number,
