@@ -49,6 +49,42 @@ struct ClosedPaneTests {
     #expect(driver.browser.record.blame != nil, "\(driver.screen)")
   }
 
+  @Test("records side by side that could not be read are shown as of a commit at which they can be")
+  func sideBySide() throws {
+    let inner = try Sample.store()
+    let store = HeldStore(inner, holdsRecords: true)
+    try store.damage("City", "611717")
+    let driver = try driver(store)
+    driver.press("g t")
+    #expect(driver.shows("4711"), "\(driver.screen)")
+    try store.damage("City")
+    try Sample.change(inner, "City", "611717", ".population", to: 7)
+    driver.tell(.storeStirred)
+    #expect(!driver.shows("4711") && driver.shows("population"), "\(driver.screen)")
+  }
+
+  @Test(
+    "the keys and the commits that could not be read are read at the next commit", arguments: [WorkSlot.keys, .history])
+  func nextCommit(slot: WorkSlot) throws {
+    let store = try Sample.store()
+    let driver = try driver(store)
+    driver.press(slot == .keys ? "5" : "4")
+    driver.isHolding = true
+    func problem() -> String? {
+      slot == .keys ? driver.browser.panes[IndexPane.self].problem : driver.browser.history.problem
+    }
+    try Sample.change(store, "City", "2661552", ".population", to: 7)
+    driver.tell(.storeStirred)
+    driver.releaseFirst { $0.slot == .refresh }
+    let work = try #require(driver.browser.session.running[slot]?.id, "\(driver.screen)")
+    driver.tell(.work(work, .failed(.storage("damaged node at byte 4711", kind: .damaged))))
+    #expect(problem() != nil)
+    try Sample.change(store, "City", "2661552", ".population", to: 8)
+    driver.tell(.storeStirred)
+    driver.release()
+    #expect(problem() == nil, "\(driver.screen)")
+  }
+
   @Test("a merge that was closed while it was checked can be committed when it is opened again")
   func closedWhileChecked() throws {
     let copies = try CopiedStore.edited()

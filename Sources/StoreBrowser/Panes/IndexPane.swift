@@ -62,7 +62,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     let source = session.selections.source
     show(source?.datastore, index: source?.index, range: source?.range)
-    guard let datastore, problem == nil else { return }
+    guard let datastore else { return }
     if commit != session.shown {
       let rank = selected?.rank ?? (range == nil ? session.selections.rank : nil)
       let anchor: KeysRequest.Anchor = rank.map { .from(rank: $0) } ?? .start
@@ -70,6 +70,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
       commit = session.shown
       ask(anchor, datastore, in: &session)
     }
+    guard problem == nil else { return }
     histogram.demand(datastore, index, frame: frame, in: &session)
     // A prompt over the pane does not lead it back to the table's record.
     if frame.isFocused { followed = session.selections.rank } else { stand(atSelectionOf: &session) }

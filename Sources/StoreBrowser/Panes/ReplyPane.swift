@@ -37,7 +37,7 @@ extension Reading where Asked: Equatable {
   /// Asks a question, unless it is the one that was asked last. When a server is back, one without a reply is asked again.
   mutating func ask(_ request: Asked, as slot: WorkSlot, label: String = "", in session: inout Session) {
     guard request != self.request || (request != answered && returns != session.returns) else { return }
-    (self.request, returns) = (request, session.returns)
+    (self.request, returns, problem) = (request, session.returns, nil)
     session.start(slot, request, label: label)
   }
 }
@@ -60,7 +60,7 @@ extension ReplyPane where Asked: RowsQuestion {
     guard var request, frame != .hidden, request.commit != session.shown, request.source.limit == nil,
       !reading.isStopped, !session.isRunning(Self.question)
     else { return }
-    (request.commit, request.ranks, reading.problem) = (session.shown, nil, nil)
+    (request.commit, request.ranks) = (session.shown, nil)
     reading.ask(request, as: Self.question, label: "\(Self.question.name) of \(request.source.datastore)", in: &session)
   }
 

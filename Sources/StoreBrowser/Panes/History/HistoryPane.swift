@@ -93,7 +93,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     if let follows, let wanted = Self.scope(following: follows, session), wanted != scope { turn(to: wanted) }
-    guard problem == nil else { return }
+    guard problem == nil || edition != session.edition else { return }
     guard session.head.rawValue > 0 else {
       isAtEnd = true
       return
