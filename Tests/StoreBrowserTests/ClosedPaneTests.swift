@@ -85,6 +85,27 @@ struct ClosedPaneTests {
     #expect(problem() == nil, "\(driver.screen)")
   }
 
+  @Test("the index pane stays on its key when another program takes one before it away")
+  func keptKey() throws {
+    let store = try Sample.large(500)
+    let driver = Driver(store, start: .init(datastore: "Item"))
+    driver.press("5 j j")
+    #expect(driver.browser.panes[IndexPane.self].selected?.key.description == "2")
+    try Sample.delete(store, "Item", "0")
+    driver.tell(.storeStirred)
+    #expect(driver.browser.panes[IndexPane.self].selected?.key.description == "2", "\(driver.screen)")
+  }
+
+  @Test("a text after the last key leads to that key with all of its entries")
+  func pastTheEnd() throws {
+    let driver = try driver()
+    driver.browser.table.order(by: "countrycode")
+    driver.press("5")
+    try driver.play("keys /\ntype ZZ\nkeys Enter")
+    let pane = driver.browser.panes[IndexPane.self]
+    #expect(pane.rows.map(\.count) == [4, 2, 4] && pane.selected?.key.description == "JP", "\(driver.screen)")
+  }
+
   @Test("a merge that was closed while it was checked can be committed when it is opened again")
   func closedWhileChecked() throws {
     let copies = try CopiedStore.edited()

@@ -64,8 +64,9 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
     show(source?.datastore, index: source?.index, range: source?.range)
     guard let datastore else { return }
     if commit != session.shown {
+      let key = frame.isFocused ? selected.map { KeysRequest.Anchor.key($0.key) } : nil
       let rank = selected?.rank ?? (range == nil ? session.selections.rank : nil)
-      let anchor: KeysRequest.Anchor = rank.map { .from(rank: $0) } ?? .start
+      let anchor = key ?? rank.map { .from(rank: $0) } ?? .start
       reset()
       commit = session.shown
       ask(anchor, datastore, in: &session)

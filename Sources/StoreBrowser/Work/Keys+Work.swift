@@ -17,6 +17,8 @@ package struct KeysRequest: Question, Hashable {
     /// Keys that end before this rank.
     case before(rank: Int)
     case start, end
+    /// A key, or the one after it if it is gone.
+    case key(KeyValue)
     /// The key at or after a value that was typed.
     case text(String)
   }
@@ -81,21 +83,25 @@ extension WorkContext {
     var answer = KeysAnswer(request: request, bounds: bounds, count: try index.count, rows: [])
     var place = bounds.lowerBound
     var isBackward = false
+    func within(_ rank: Int?) -> Int {
+      max(bounds.lowerBound, min(rank ?? bounds.lowerBound, bounds.upperBound - 1))
+    }
     switch request.anchor {
     case .start: break
-    case .from(let rank):
-      // A rank among a key's entries stands for the key, whose row has all of them.
-      place = max(rank, bounds.lowerBound)
-      if place < bounds.upperBound, let entry = try index.entries(at: place..<place + 1).first {
-        place = min(place, max(bounds.lowerBound, try index.rank(of: .before(entry.value))))
-      }
+    case .from(let rank): place = max(rank, bounds.lowerBound)
+    case .key(let key):
+      // At another commit the index may be of another type.
+      place = within(try? index.rank(of: .before(key)))
     case .end: (place, isBackward) = (bounds.upperBound, true)
     case .before(let rank): (place, isBackward) = (min(rank, bounds.upperBound), true)
     case .text(let text):
       let value =
         index.descriptor.encoding.isText && !text.hasPrefix("\"") ? .string(text) : try index.value(parsing: text)
-      place = min(
-        max(bounds.lowerBound, try index.rank(of: .before(value))), max(bounds.lowerBound, bounds.upperBound - 1))
+      place = within(try index.rank(of: .before(value)))
+    }
+    if !isBackward, place < bounds.upperBound, let entry = try index.entries(at: place..<place + 1).first {
+      // A rank among a key's entries stands for the key, whose row has all of them.
+      place = min(place, max(bounds.lowerBound, try index.rank(of: .before(entry.value))))
     }
     while answer.rows.count < request.limit, isBackward ? place > bounds.lowerBound : place < bounds.upperBound {
       try goOn()
