@@ -106,6 +106,20 @@ struct ClosedPaneTests {
     #expect(pane.rows.map(\.count) == [4, 2, 4] && pane.selected?.key.description == "JP", "\(driver.screen)")
   }
 
+  @Test("V in pane 1 verifies the index under the cursor")
+  func verified() throws {
+    let driver = try driver()
+    driver.press("1 g g")
+    func line() -> StoresPane.Line? {
+      let pane = driver.browser.panes[StoresPane.self]
+      return pane.list.selected(of: pane.lines(driver.browser.session))
+    }
+    for _ in 0..<40 where line() != .index("population") { driver.press("j") }
+    driver.press("V")
+    #expect(driver.works.compactMap { $0 as? VerifyRequest }.map(\.index) == ["population"], "\(driver.screen)")
+    #expect(driver.browser.table.source?.index == "population")
+  }
+
   @Test("a merge that was closed while it was checked can be committed when it is opened again")
   func closedWhileChecked() throws {
     let copies = try CopiedStore.edited()

@@ -119,8 +119,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       session.intend(.stage(.leavingOut(place, of: session.staged)))
     case (.history, .datastore(let key)): session.intend(.showHistory(.datastore(key)))
     case (.verify, .index(let index)):
-      session.intend(.openDatastore(session.datastore ?? "", index: index))
-      return false
+      session.intend(.openDatastore(session.datastore ?? "", index: index), Intent { $0.verify() })
     default: return false
     }
     return true
