@@ -120,6 +120,17 @@ struct ClosedPaneTests {
     #expect(driver.browser.table.source?.index == "population")
   }
 
+  @Test("values of lists and plain ones that are counted alike are both saved")
+  func savedFrequencies() throws {
+    let file = "/tmp/strata-frequencies-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(file) }
+    let driver = Driver(
+      try Sample.documents([["id": 1, "v": "x"], ["id": 2, "v": ["x"]]]), start: .init(datastore: "T"))
+    try driver.play(":frequency v")
+    try driver.play(":export \(file)")
+    #expect(try TestFile.lines(file) == ["value,count", "x,1", "x,1"], "\(driver.screen)")
+  }
+
   @Test("a merge that was closed while it was checked can be committed when it is opened again")
   func closedWhileChecked() throws {
     let copies = try CopiedStore.edited()

@@ -204,6 +204,7 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
   func short(_ command: Command) -> String? { command == .expandAll && unfoldsAll ? "fold all" : nil }
 
   func lineCount(_ session: Session) -> Int { lines.count }
+  var hasRowsOfSeveralLines: Bool { true }
   var rowColumns: [String] { ["datastore", "identifier", "label", "change", "field", "old", "new"] }
 
   func row(_ line: Int) -> [Document] {

@@ -17,6 +17,8 @@ protocol ListPane: Pane {
   var rowColumns: [String] { get }
   /// The values of a line, one for each column.
   func row(_ line: Int) -> [Document]
+  /// Whether lines that follow each other may be parts of one row, which is saved once.
+  var hasRowsOfSeveralLines: Bool { get }
   /// The column under the cursor, among `rowColumns`; the first if there is no such cursor.
   var cursorColumn: Int { get set }
   /// Whether the text that is searched for is marked in its lines.
@@ -29,6 +31,7 @@ extension ListPane {
   func footerRows(_ frame: PaneFrame) -> Int { 0 }
   var rowColumns: [String] { [] }
   func row(_ line: Int) -> [Document] { [] }
+  var hasRowsOfSeveralLines: Bool { false }
   var cursorColumn: Int {
     get { 0 }
     set {}
@@ -123,9 +126,8 @@ extension ListPane {
         session.warn("a file ends in .jsonl, .json, .csv or .tsv")
         return true
       }
-      // A change of two lines is one row.
       var rows: [[Document]] = []
-      for row in (0..<lineCount(session)).map(row) where rows.last != row { rows.append(row) }
+      for row in (0..<lineCount(session)).map(row) where !hasRowsOfSeveralLines || rows.last != row { rows.append(row) }
       let export = ListExport(columns: rowColumns, rows: rows, file: file, format: format)
       session.start(ListExport.slot, export, label: "lines to \(file)") { $0.session.say($1.sentence) }
     default: return false
