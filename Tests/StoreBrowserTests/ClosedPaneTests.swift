@@ -131,6 +131,13 @@ struct ClosedPaneTests {
     #expect(try TestFile.lines(file) == ["value,count", "x,1", "x,1"], "\(driver.screen)")
   }
 
+  @Test("Enter in a record as JSON says why nothing opens")
+  func openInText() throws {
+    let driver = try driver()
+    driver.press("3 t Enter")
+    #expect(driver.status.contains("only in the tree"), "\(driver.screen)")
+  }
+
   @Test("a merge that was closed while it was checked can be committed when it is opened again")
   func closedWhileChecked() throws {
     let copies = try CopiedStore.edited()

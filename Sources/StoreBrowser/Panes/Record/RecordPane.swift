@@ -244,7 +244,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     switch command {
     case .searchNext, .searchPrevious:
       if searchText == nil { return "nothing was searched for yet (/)" }
-    case .edit, .valueMenu, .restoreField, .copyPath, .moveUp, .moveDown:
+    case .open, .edit, .valueMenu, .restoreField, .copyPath, .moveUp, .moveDown:
       if form != .tree { return "only in the tree (t)" }
     default: break
     }
