@@ -138,6 +138,16 @@ struct ClosedPaneTests {
     #expect(driver.status.contains("only in the tree"), "\(driver.screen)")
   }
 
+  @Test("no reference is kept for a joined column, which the records do not have")
+  func joinedReference() throws {
+    let driver = try driver()
+    try driver.play(":reference countrycode Country")
+    try driver.play(":join home = countrycode name")
+    try driver.play(":reference home.name Country")
+    #expect(driver.status.contains("joined from Country"), "\(driver.screen)")
+    #expect(driver.browser.session.remembered.references?["City"]?.count == 1)
+  }
+
   @Test("a merge that was closed while it was checked can be committed when it is opened again")
   func closedWhileChecked() throws {
     let copies = try CopiedStore.edited()

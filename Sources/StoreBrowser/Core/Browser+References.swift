@@ -53,6 +53,10 @@ extension Browser {
       session.warn("“\(field)” is not a field")
       return nil
     }
+    if let derivation = table.source?.derivation(of: path) {
+      session.warn("\(path.shortText) is not in the record: \(derivation)")
+      return nil
+    }
     guard record.document?[path] == nil, let unknown = table.unknownName(in: [path], session) else { return path }
     session.warn(unknown)
     return nil
