@@ -73,6 +73,11 @@ struct DamageTests {
     #expect(!driver.shows("reading…"), "\(driver.screen)")
     #expect(driver.status.contains("strata salvage /tmp/Atlas.strata NEW"), "\(driver.screen)")
     #expect(driver.lines[2...4].joined().contains("✗ /tmp/Atlas.strata: damaged"), "\(driver.screen)")
+    // Also on a screen that was shown before.
+    let later = Driver(store, size: Self.wide, isHolding: true)
+    #expect(later.shows("reading…"), "\(later.screen)")
+    later.release()
+    #expect(!later.shows("reading…"), "\(later.screen)")
   }
 
   @Test("a commit that is not answered can be left, and what was staged stays")

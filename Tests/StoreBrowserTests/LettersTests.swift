@@ -48,6 +48,16 @@ struct LettersTests {
     #expect(try copies.here.commit(copies.here.head.commit).author == "eve")
   }
 
+  @Test("are listed as soon as they come, though no commit comes with them")
+  func coming() throws {
+    let copies = try CopiedStore()
+    let driver = Driver(copies.here, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    #expect(!driver.shows("LETTERS"))
+    try Self.send("move to Tbilisi", 611_717, #"{"population":5}"#, to: copies.here)
+    driver.tell(.storeStirred)
+    #expect(driver.shows("LETTERS") && driver.shows("move to Tbilisi"), "\(driver.screen)")
+  }
+
   @Test("that are refused keep their reason, and x in the review deletes one")
   func refusing() throws {
     let copies = try CopiedStore()
