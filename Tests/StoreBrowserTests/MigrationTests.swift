@@ -106,6 +106,27 @@ struct MigrationTests {
     #expect(driver.browser.session.staged.isEmpty)
   }
 
+  @Test("what is staged of a mended record while it runs stays staged")
+  func mendedAgain() throws {
+    let store = try Sample.store()
+    let city = try #require(try store.head.datastore("City"))
+    let place = RecordPlace(datastore: "City", identifier: try city.identifier(parsing: "2661552"))
+    let driver = Driver(store, start: .init(datastore: "City"), warmUp: FakeWarmUp(failing: [place]))
+    driver.press("M a E")
+    let request = try #require(driver.editorRequest)
+    driver.tell(.editorClosed(EditorOutcome(text: request.text.replacing("121631", with: "9"))))
+    driver.press("a")
+    driver.isHolding = true
+    driver.press("Enter")
+    #expect(driver.browser.session.isRunning(.warmUp), "\(driver.screen)")
+    var later = try #require(driver.browser.session.staged.edits[place])
+    later.old = later.new
+    later.new?.bytes = Array(#"{"geonameid":2661552,"name":"Bern","population":8}"#.utf8)
+    driver.browser.stage(StagedStep(title: "later", edits: [later]))
+    driver.release()
+    #expect(driver.browser.session.staged.edits[place]?.new == later.new, "\(driver.screen)")
+  }
+
   @Test("without formats the command answers with the reason")
   func withoutFormats() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -75,8 +75,10 @@ struct MigrationPane: PermanentPane {
       leftOut = []
     default: return maintenance.take(reply)
     }
-    // Their changes are in the store by now.
-    for edit in mending { session.staged.add(.leavingOut(edit.place, of: session.staged)) }
+    // Their changes are in the store by now, but not what was staged since.
+    for edit in mending where session.staged.edits[edit.place] == edit {
+      session.staged.add(.leavingOut(edit.place, of: session.staged))
+    }
     if !mending.isEmpty { session.keepStaged() }
     mending = []
   }
