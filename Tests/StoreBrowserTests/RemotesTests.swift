@@ -66,6 +66,18 @@ struct RemotesTests {
     #expect(try !copies.here.pins.contains { $0.name.hasPrefix("remotes/laptop") })
   }
 
+  @Test("a remote that is refused while the others are still being read takes nothing from these")
+  func addedEarly() throws {
+    let copies = try CopiedStore()
+    let driver = Self.driver(copies)
+    driver.isHolding = true
+    driver.press("7 i")
+    driver.type("bad name://x")
+    driver.press("Enter")
+    driver.release()
+    #expect(driver.status.contains("is not a kind of remote") && driver.shows("laptop"), "\(driver.screen)")
+  }
+
   @Test("a remote that is not there says so in its row, and nothing else changes")
   func unreachable() throws {
     let copies = try CopiedStore()

@@ -5,7 +5,7 @@ import StrataTerminal
 /// Pane 7: the other copies of the store: their locations, how many commits each side lacks, and when they last exchanged.
 struct RemotesPane: ListPane, PermanentPane {
   static let entry = PaneEntry(
-    id: .remotes, digit: 7, name: "Remotes", work: [.remotes, .transfer],
+    id: .remotes, digit: 7, name: "Remotes", work: [.remotes, .remoteChange, .transfer],
     footer: [.fetchCommits, .merge, .sendCommits, .exchange, .addRemote, .down, .help, .close],
     commands: [
       CommandTable.pane(
@@ -99,6 +99,10 @@ struct RemotesPane: ListPane, PermanentPane {
       // Commits that arrived whole before the failure are in the store.
       revision += 1
       session.intend(.look)
+      session.complain(error)
+    } else if slot == .remoteChange {
+      // A part of it may be done.
+      revision += 1
       session.complain(error)
     } else if reading.reply == nil {
       reading.problem = error.description
@@ -201,7 +205,7 @@ struct RemotesPane: ListPane, PermanentPane {
     let work = Inquiry { context throws(ModelError) in
       try context.exchanging { try change($0, RemotesFile(storeAt: $0.store.path)) }
     }
-    session.start(.remotes, work)
+    session.start(.remoteChange, work)
   }
 
   private mutating func transfer(_ kind: TransferRequest.Kind, in session: inout Session) {
@@ -332,5 +336,6 @@ extension Command {
 
 extension WorkSlot {
   static let remotes = WorkSlot(name: "remotes", isSlow: true)
+  static let remoteChange = WorkSlot(name: "remote-change", isKept: true)
   static let transfer = WorkSlot(name: "transfer", isLong: true, isInCockpit: true)
 }
