@@ -160,4 +160,19 @@ struct ClosedPaneTests {
     driver.press("w c")
     #expect(driver.browser.overlays.last is Prompt, "\(driver.screen)")
   }
+
+  @Test("a merge that Esc came too late for is told, and one that it ended stays open", arguments: [false, true])
+  func escapedCommit(isWritten: Bool) throws {
+    let copies = try CopiedStore.edited()
+    let driver = try driver(copies.here)
+    driver.press("7 g f w m m c")
+    driver.isHolding = true
+    driver.press("Enter")
+    let commit = try #require(driver.browser.session.running[.mergeCommit]?.id, "\(driver.screen)")
+    driver.press("Esc")
+    #expect(!driver.status.contains("cancelled"), "\(driver.screen)")
+    driver.tell(.work(commit, isWritten ? .finished("merged as #9") : .failed(.cancelled)))
+    #expect(driver.status.contains(isWritten ? "merged as #9" : "nothing was merged"), "\(driver.screen)")
+    #expect((driver.browser.view.kind == .init(of: .merge)) == !isWritten, "\(driver.screen)")
+  }
 }

@@ -114,6 +114,8 @@ struct MergePane: ListPane, PermanentPane {
     let isFirst = self.reply == nil
     reading.take(reply)
     reading.problem = nil
+    // The collisions are those of the former plan.
+    (collisions, checked) = (nil, nil)
     if isFirst { restoreDraft(in: session) }
     // Decisions about records that are no longer in conflict are dropped.
     let places = Set(reply.conflicts.map(\.place))
@@ -286,6 +288,8 @@ struct MergePane: ListPane, PermanentPane {
     case .searchNext, .searchPrevious: step(command)
     case .edit: edit(frame, in: &session)
     case .settleRest: settleRest(argument, in: &session)
+    // It may be written already.
+    case .escape where isCommitting, .interrupt where isCommitting: session.askToEnd(.mergeCommit)
     case .commitMerge: commit(argument, in: &session)
     case .open:
       guard case .clean(let position) = list.selected(of: lines), let reply else { return false }
