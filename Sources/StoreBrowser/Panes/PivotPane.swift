@@ -40,8 +40,10 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
   }
 
   mutating func answered(_ answer: any Sendable, in session: inout Session) {
-    let title = columns.dropFirst(column).first
-    keepingSelection(session) { $0.take(answer) }
+    let (value, title) = (rows.dropFirst(list.selection).first, columns.dropFirst(column).first)
+    take(answer)
+    // The values of a line are not asked for: there may be as many columns as lines.
+    list.selection = value.flatMap { rows.firstIndex(of: $0) } ?? list.selection
     cursorColumn = 1 + (title.flatMap { columns.firstIndex(of: $0) } ?? 0)
   }
 

@@ -33,11 +33,11 @@ package struct MergeDraft: Sendable, Hashable, Codable {
 
   func decisions(of rows: [MergeRow]) -> [RecordPlace: [DocumentPath: MergeDecision]] {
     var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
+    let known = Dictionary(rows.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
     for entry in entries {
-      guard
-        let row = rows.first(where: {
-          $0.place.datastore == entry.datastore && $0.place.identifier.bytes == entry.identifier
-        }), let path = entry.path == "." ? .root : try? DocumentPath(parsing: entry.path)
+      let identifier = StoredKey(bytes: entry.identifier, value: .null)
+      guard let row = known[RecordPlace(datastore: entry.datastore, identifier: identifier)],
+        let path = entry.path == "." ? .root : try? DocumentPath(parsing: entry.path)
       else { continue }
       guard path == .root || row.conflict.isCollision || row.conflict.fields.contains(where: { $0.path == path })
       else { continue }

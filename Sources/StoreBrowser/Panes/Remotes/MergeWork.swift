@@ -18,11 +18,11 @@ struct MergePlanRequest: Question, Hashable {
         plan: plan, ours: try context.store.commit(plan.changes.first), theirs: try context.store.commit(theirs))
       reply.base = try plan.bases.first.flatMap { try exchange.commit($0) }
       // The plan with the policy `later` says which side changed a field later.
-      let later = plan.conflicts.isEmpty ? nil : try exchange.planMerge(of: theirs, policy: .later)
+      let later = plan.conflicts.isEmpty ? [] : try exchange.planMerge(of: theirs, policy: .later).conflicts
+      let settled = Dictionary(later.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
       for conflict in plan.conflicts {
         try context.goOn()
-        let settled = later?.conflicts.first { $0.place == conflict.place }
-        reply.conflicts.append(try row(of: conflict, later: settled, in: context))
+        reply.conflicts.append(try row(of: conflict, later: settled[conflict.place], in: context))
       }
       try describeClean(of: plan, in: context, &reply)
       return reply
