@@ -170,4 +170,17 @@ struct UnfinishedRowsTests {
     #expect(
       driver.browser.table.visibleColumns(driver.browser.session).map(\.title) == ["id", "a"], "\(driver.screen)")
   }
+
+  @Test("the column of a hit is gone to once, and not again with the rows of another commit")
+  func hitColumn() throws {
+    let store = try Sample.store()
+    let driver = try driver(store)
+    try driver.play("keys /\ntype Bern\nkeys Enter")
+    #expect(driver.browser.table.selectedPath(driver.browser.session) == ".name", "\(driver.screen)")
+    driver.press("l")
+    let path = driver.browser.table.selectedPath(driver.browser.session)
+    try Sample.change(store, "City", "611717", ".population", to: 7)
+    driver.tell(.storeStirred)
+    #expect(driver.browser.table.selectedPath(driver.browser.session) == path && path != ".name", "\(driver.screen)")
+  }
 }

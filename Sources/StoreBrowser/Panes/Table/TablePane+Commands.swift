@@ -32,7 +32,7 @@ extension TablePane {
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard source != nil else { return false }
-    waiting = nil
+    (waiting, isHitUnread) = (nil, false)
     switch command {
     case .left: column = max(0, column - 1)
     case .right: column = min(visibleColumns(session).count - 1, column + 1)

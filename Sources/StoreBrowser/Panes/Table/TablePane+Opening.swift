@@ -249,7 +249,10 @@ extension TablePane {
 
   private mutating func add(_ answer: RowsAnswer, in session: Session) {
     for row in answer.rows { rows[row.rank] = row }
-    if let hit, hit.position == list.selection, let row = selectedRow { showColumn(ofHitIn: row, session) }
+    if isHitUnread, let hit, hit.position == list.selection, let row = selectedRow {
+      isHitUnread = false
+      showColumn(ofHitIn: row, session)
+    }
     if columns.identifierPath == nil { columns.identifierPath = session.current?.descriptor.identifierPath }
     columns.widen(for: answer.columns, rows: answer.rows)
     stagedColumns = nil

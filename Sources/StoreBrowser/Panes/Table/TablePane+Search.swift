@@ -91,6 +91,7 @@ extension TablePane {
     (list.selection, wanted) = (place, nil)
     guard !isTyped else { return }
     hit = isThere ? answer : nil
+    isHitUnread = selectedRow == nil
     if let row = selectedRow { showColumn(ofHitIn: row, session) }
     session.say(sentence(on: answer, session))
   }

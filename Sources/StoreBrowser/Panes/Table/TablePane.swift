@@ -95,6 +95,8 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   var matches: MatchesRequest.Reply?
   /// The hit that was gone to last.
   var hit: SearchAnswer?
+  /// Whether the row of the hit is still being read, so that the cursor has not gone to its column.
+  var isHitUnread = false
   /// The command about all rows that waits until they are found.
   var waiting: AwaitedCommand?
   /// The place for the selection once it is known whether an index has the requested order.
