@@ -175,4 +175,30 @@ struct ClosedPaneTests {
     #expect(driver.status.contains(isWritten ? "merged as #9" : "nothing was merged"), "\(driver.screen)")
     #expect((driver.browser.view.kind == .init(of: .merge)) == !isWritten, "\(driver.screen)")
   }
+
+  @Test("the cursor in a record stays on its field when another program adds an element before it")
+  func keptField() throws {
+    let store = try Sample.documents([["id": 1, "tags": ["a"], "n": 5]])
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+    driver.press("3")
+    driver.browser.record.select(try DocumentPath(parsing: ".n"))
+    try Sample.change(store, "T", "1", ".tags", to: ["a", "b"])
+    driver.tell(.storeStirred)
+    #expect(driver.browser.record.selectedLine?.path.description == ".n", "\(driver.screen)")
+  }
+
+  @Test("the cursor in a record does not go back to a field that the record before had")
+  func missingField() throws {
+    let store = try Sample.documents([
+      ["id": 1, "a": ["x": 1, "y": 2], "n": 5], ["id": 2, "a": ["x": 1], "n": 6],
+    ])
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+    driver.press("3")
+    driver.browser.record.select(try DocumentPath(parsing: ".a.y"))
+    driver.press("J")
+    #expect(driver.browser.record.selectedLine?.path.description == ".a", "\(driver.screen)")
+    driver.press("j j e ^u 7 Enter")
+    #expect(driver.browser.session.staged.count == 1)
+    #expect(driver.browser.record.selectedLine?.path.description == ".n", "\(driver.screen)")
+  }
 }

@@ -165,6 +165,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     let wanted = Arranged(request: answer?.request, staged: staged, form: form)
     guard arranged != wanted else { return }
     arranged = wanted
+    // The cursor stays on its field.
+    wantedPath = wantedPath ?? selectedLine?.path
     document = answer?.document
     isOvertaken = false
     if let staged, let descriptor = session.outline?.datastore(staged.datastore)?.descriptor {
@@ -252,6 +254,8 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    // The cursor is where the user moves it.
+    if wantedPlace == nil { wantedPath = nil }
     switch command {
     case .left: fold(true)
     case .right: fold(false)
