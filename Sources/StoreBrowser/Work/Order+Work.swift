@@ -116,8 +116,17 @@ extension WorkContext {
     of plan: QueryPlan, in source: RowSource, of datastore: any ReadableDatastore
   ) throws(ModelError) -> Int? {
     guard let count = plan.exactCount, source.range == nil else { return nil }
-    guard source.index != nil else { return count }
-    return try datastore.index(source.index).count == datastore.primary.count ? count : nil
+    return try source.hasAll(of: datastore) ? count : nil
+  }
+}
+
+extension RowSource {
+  /// Whether the order of the rows has each record of the datastore once; not looking at the range.
+  func hasAll(of datastore: any ReadableDatastore) throws(ModelError) -> Bool {
+    guard index != nil else { return true }
+    let index = try datastore.index(index)
+    if index.descriptor.kind.hasManyValues { return false }
+    return try index.count == datastore.primary.count
   }
 }
 

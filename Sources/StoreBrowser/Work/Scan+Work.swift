@@ -264,26 +264,48 @@ extension WorkContext {
       source: request.source, commit: request.commit, rowsRead: rows.total, plan: "SCAN")
   }
 
-  /// Reads only what the plan's indexes lead to, and finds each record's place in the order of the table.
+  /// Reads only what the plan's indexes lead to, and finds each record's places in the order of the table: by looking them up, or by one
+  /// walk over the entries, which needs no records.
   fileprivate func filter(
     _ request: FilterRequest, query: RecordQuery, by plan: QueryPlan, in datastore: any ReadableDatastore,
     base: any ReadableIndex
   ) throws(ModelError) -> FilterAnswer {
     var run = try query.run(plan, in: datastore) { _ in try goOn() }
     var identifiers: [StoredKey] = []
-    func tell() throws(ModelError) {
-      let ranks = try base.ranks(of: identifiers).compactMap(\.self).filter(request.bounds.contains)
-      report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
+    func tell(_ ranks: [Int]) {
+      report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks)))
+    }
+    func tellPlaces() throws(ModelError) {
+      tell(try base.ranks(of: identifiers).compactMap(\.self).filter(request.bounds.contains).sorted())
       identifiers.removeAll(keepingCapacity: true)
     }
+    let isLookedUp = base.hasOnePlace(isDistant: store.isDistant)
     try onFailures {
       while let record = try run.next() {
         identifiers.append(record.identifier)
-        if identifiers.count == Self.chunk { try tell() }
+        guard identifiers.count.isMultiple(of: Self.chunk) else { continue }
+        if isLookedUp { try tellPlaces() } else { tell([]) }
       }
-      try tell()
+    }
+    if isLookedUp {
+      try tellPlaces()
+    } else {
+      let kept = Set(identifiers)
+      for start in stride(from: request.bounds.lowerBound, to: request.bounds.upperBound, by: 4_096) {
+        try goOn()
+        let ranks = start..<min(request.bounds.upperBound, start + 4_096)
+        tell(zip(ranks, try base.entries(at: ranks)).filter { kept.contains($1.identifier) }.map(\.0))
+      }
     }
     return FilterAnswer(source: request.source, commit: request.commit, rowsRead: run.readCount, plan: plan.shortText)
+  }
+}
+
+extension ReadableIndex {
+  /// Whether a record has one entry, which is found by its value: no walk over the entries looks for it.
+  fileprivate func hasOnePlace(isDistant: Bool) -> Bool {
+    descriptor.kind == .primary
+      || !descriptor.kind.hasManyValues && !descriptor.isStale && (isDistant || descriptor.hasDeclaredRule)
   }
 }
 

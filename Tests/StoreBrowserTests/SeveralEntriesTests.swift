@@ -1,0 +1,42 @@
+import StrataDocuments
+import StrataTerminal
+import Testing
+
+@testable import StrataModel
+@testable import StoreBrowser
+
+@Suite("Tables along an index that has a record at several places, or not at all")
+struct SeveralEntriesTests {
+  /// The records of `tags`, in its order: a 1, a 2, b 1, b 2, c 2; record 3 has no tag.
+  private func driver(_ steps: String..., along index: String = "tags") throws -> Driver {
+    let records: [Document] = [
+      ["id": 1, "name": "one", "size": 10, "tags": ["a", "b"]],
+      ["id": 2, "name": "two", "size": 20, "tags": ["a", "b", "c"]],
+      ["id": 3, "name": "none", "size": 30, "tags": []],
+    ]
+    let indexes = try [Sample.index("name"), Sample.index("size"), Sample.index("tags", .manyToMany)]
+    let driver = Driver(
+      try Sample.documents(records, indexes), size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+    driver.browser.table.order(by: index)
+    driver.press("j")
+    for step in steps { try driver.play(step) }
+    return driver
+  }
+
+  private func rows(_ driver: Driver) -> [String] {
+    let table = driver.browser.table
+    return (0..<table.storedCount).map { place in
+      table.row(at: place).map { "\($0.entry.value) \($0.entry.identifier)" } ?? "none"
+    }
+  }
+
+  @Test("a filter keeps the same rows where an index serves it and where all are read, also in a range")
+  func filter() throws {
+    let all = try driver(":filter name =~ /one|none/")
+    #expect(all.shows("SCAN") && rows(all).count == 2, "\(all.screen)")
+    let served = try driver(":filter name in (\"one\", \"none\")")
+    #expect(served.shows("INDEX name") && rows(served) == rows(all), "\(served.screen)")
+    let ranged = try driver(":filter = b", ":filter name = \"one\"")
+    #expect(ranged.shows("INDEX name") && rows(ranged) == [rows(all)[1]], "\(ranged.screen)")
+  }
+}
