@@ -39,4 +39,11 @@ struct SeveralEntriesTests {
     let ranged = try driver(":filter = b", ":filter name = \"one\"")
     #expect(ranged.shows("INDEX name") && rows(ranged) == [rows(all)[1]], "\(ranged.screen)")
   }
+
+  @Test("groups and figures are of the records that have rows, each once")
+  func groups() throws {
+    let grouped = try driver(":group name size")
+    let groups = try #require(grouped.browser.panes[GroupPane.self].reply).groups
+    #expect(groups.map { $0.cells[0] } == ["one", "two"] && groups.map(\.count) == [1, 1], "\(grouped.screen)")
+  }
 }

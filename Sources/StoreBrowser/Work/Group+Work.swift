@@ -37,10 +37,10 @@ struct GroupRequest: RowsQuestion, Hashable {
     let total = try datastore.count
     let query = RecordQuery(filter: try source.filter.map { text throws(ModelError) in try RowTest(text).filter })
     return try onFailures {
-      if source.range != nil || ranks != nil
+      if try source.range != nil || ranks != nil || !source.hasAll(of: datastore)
         || source.derives(keys + (field.map { [$0] } ?? []) + (query.filter?.paths ?? []))
       {
-        // No condition expresses the range of an index, and no index has a derived column: the rows are read.
+        // No condition expresses the rows of an index, and no index has a derived column: the rows are read.
         let rows = try RowReader(source, ranks: ranks, at: commit, in: context)
         let groups = try grouping.groups(of: { add in
           try rows.forEach(selecting: keys + (field.map { [$0] } ?? [])) { _, document in add(document ?? .null) }

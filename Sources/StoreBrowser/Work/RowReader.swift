@@ -12,6 +12,7 @@ struct RowReader {
   let index: any ReadableIndex
   let bounds: Range<Int>
   private let repeats: Bool
+  private let hasAll: Bool
   /// The filter of rows whose ranks are not known yet.
   private let test: RowTest?
   private let fields: DerivedFields
@@ -27,6 +28,7 @@ struct RowReader {
     self.repeats = repeats
     datastore = try context.datastore(source.datastore, at: commit)
     index = try datastore.index(source.index)
+    hasAll = try source.hasAll(of: datastore)
     bounds = try WorkContext.bounds(of: source.range, in: index)
     fields = DerivedFields(source, at: commit, in: context)
     test = try ranks == nil ? source.filter.map { text throws(ModelError) in try RowTest(text) } : nil
@@ -36,7 +38,7 @@ struct RowReader {
   var total: Int { ranks?.count ?? bounds.count }
 
   /// Whether these are all records of the datastore.
-  var isWhole: Bool { ranks == nil && test == nil && source.range == nil && !index.descriptor.kind.hasManyValues }
+  var isWhole: Bool { ranks == nil && test == nil && source.range == nil && hasAll }
 
   /// Passes the documents of the rows with their ranks to `body`; nil for a record that is not a document.
   ///
