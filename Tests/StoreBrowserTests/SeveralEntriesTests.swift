@@ -46,4 +46,20 @@ struct SeveralEntriesTests {
     let groups = try #require(grouped.browser.panes[GroupPane.self].reply).groups
     #expect(groups.map { $0.cells[0] } == ["one", "two"] && groups.map(\.count) == [1, 1], "\(grouped.screen)")
   }
+
+  @Test("an export has each record once, however far apart its rows are")
+  func export() throws {
+    let path = "/tmp/strata-export-\(UInt64.random(in: 0 ... .max)).jsonl"
+    defer { TestFile.remove(path) }
+    let records = (0..<200).map { number -> Document in
+      .object([.init("id", .number(NumberText(number))), .init("tags", ["a", "b"])])
+    }
+    let store = try Sample.documents(records, [Sample.index("tags", .manyToMany)])
+    let driver = Driver(store, start: .init(datastore: "T"))
+    driver.browser.table.order(by: "tags")
+    driver.press("j")
+    try driver.play(":export \(path)")
+    #expect(driver.status.contains("200 records"), "\(driver.status)")
+    #expect(try TestFile.lines(path).count == 200)
+  }
 }

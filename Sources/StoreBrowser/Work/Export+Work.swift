@@ -13,7 +13,7 @@ package struct ExportRequest: Question {
   /// Whether an existing file may be replaced.
   package var replaces = false
 
-  /// Writes a stream: memory does not grow with the number of records.
+  /// Writes each record once, as a stream: memory does not grow with their number, except along an index that has records several times.
   package func reply(in context: WorkContext) throws(ModelError) -> ExportAnswer {
     let datastore = try context.datastore(source.datastore, at: commit)
     if !replaces, try context.files.holdsFile(file) {
@@ -25,17 +25,21 @@ package struct ExportRequest: Question {
       var writer = TableWriter(
         format, columns: try columns.map { text throws(ModelError) in try WorkContext.path(text) })
       let fields = DerivedFields(source, at: commit, in: context)
+      let hasMany = try datastore.index(source.index).descriptor.kind.hasManyValues
+      var (seen, read): (Set<StoredKey>, Int) = ([], 0)
       try write(writer.beginning)
       for chunk in which.chunks(of: 128) {
         try context.goOn()
         let documents = try context.identifiers(chunk, of: source, at: commit)
+          .filter { !hasMany || seen.insert($0).inserted }
           .map { identifier throws(ModelError) in try datastore.record(identifier)?.document() }
         try fields.prepare(documents)
         for case .some(let document) in documents {
           try write(writer.row(fields.adding(to: document)))
           answer.records += 1
         }
-        context.report(Progress(done: answer.records, total: which.count))
+        read += chunk.count
+        context.report(Progress(done: read, total: which.count))
       }
       try write(writer.end)
     }
