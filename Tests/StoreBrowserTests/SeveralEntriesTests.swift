@@ -62,4 +62,15 @@ struct SeveralEntriesTests {
     #expect(driver.status.contains("200 records"), "\(driver.status)")
     #expect(try TestFile.lines(path).count == 200)
   }
+
+  @Test("each row of a pasted block is for its row of the table; a record that stands above already is named")
+  func block() throws {
+    let driver = try driver("keys g g")
+    driver.go(to: ".name")
+    driver.tell(.event(.paste("first\nsecond\nthird\n")))
+    #expect(driver.shows("row 3 of the block  1 stands above already"), "\(driver.screen)")
+    driver.press("Enter")
+    let names = try driver.stagedDocuments().mapValues { $0[member: "name"] }
+    #expect(names == ["1": "first", "2": "second"], "\(driver.screen)")
+  }
 }

@@ -19,6 +19,8 @@ package struct BulkRequest: Question, Equatable {
     case delete
   }
 
+  private var isBlock: Bool { if case .paste = change { true } else { false } }
+
   package func reply(in context: WorkContext) throws(ModelError) -> BulkAnswer {
     var answer = BulkAnswer(request: self)
     let datastore = try context.datastore(source.datastore, at: commit)
@@ -31,12 +33,19 @@ package struct BulkRequest: Question, Equatable {
     if case .set(let text) = change, let condition = WorkContext.parts(ofSetting: text).condition {
       identifiers = try context.identifiers(meeting: RowTest(condition), in: datastore)
     } else {
-      identifiers = try context.identifiers(which, of: source, at: commit)
+      identifiers = try context.identifiers(which, of: source, at: commit, repeats: isBlock)
     }
+    var seen: Set<StoredKey> = []
     for (position, identifier) in identifiers.enumerated() {
       if position.isMultiple(of: 64) {
         try context.goOn()
         context.report(Progress(done: position, total: identifiers.count))
+      }
+      // Each row of a block is for its row of the table, and along an index with many values a record may be in several.
+      guard !isBlock || seen.insert(identifier).inserted else {
+        answer.failures.append(
+          .init(subject: "row \(position + 1) of the block", reason: "\(identifier) stands above already"))
+        continue
       }
       let place = RecordPlace(datastore: source.datastore, identifier: identifier)
       let record = try datastore.replaceable(identifier)

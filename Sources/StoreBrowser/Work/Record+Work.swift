@@ -128,15 +128,17 @@ extension WorkContext {
     return holders.filter { $0 != place.identifier }
   }
 
+  /// - Parameter repeats: Whether a record comes once for each of its rows.
   func identifiers(
-    _ which: GatherRequest.Which, of source: RowSource, at commit: CommitNumber
+    _ which: GatherRequest.Which, of source: RowSource, at commit: CommitNumber, repeats: Bool = false
   ) throws(ModelError) -> [StoredKey] {
     switch which {
     case .identifiers(let identifiers): return identifiers
     case .ranks(let ranks):
       let index = try datastore(source.datastore, at: commit).index(source.index)
       var seen: Set<StoredKey> = []
-      return try entries(at: Array(ranks), of: index).map(\.entry.identifier).filter { seen.insert($0).inserted }
+      return try entries(at: Array(ranks), of: index).map(\.entry.identifier)
+        .filter { repeats || seen.insert($0).inserted }
     }
   }
 
