@@ -73,4 +73,11 @@ struct SeveralEntriesTests {
     let names = try driver.stagedDocuments().mapValues { $0[member: "name"] }
     #expect(names == ["1": "first", "2": "second"], "\(driver.screen)")
   }
+
+  @Test("the cross-hair of a plot tells computed values too")
+  func crossHair() throws {
+    let driver = try driver(":column double = size * 2", ":plot double size", along: "size")
+    let pane = try #require(driver.browser.panes[.plot] as? PlotPane)
+    #expect(pane.point.map { "\($0.x) \($0.y)" } == "40 20", "\(driver.screen)")
+  }
 }

@@ -80,9 +80,10 @@ package struct PlotPointRequest: Question, Hashable {
   package func reply(in context: WorkContext) throws(ModelError) -> PlotPoint? {
     let datastore = try context.datastore(source.datastore, at: commit)
     guard let entry = try datastore.index(source.index).entries(at: rank..<rank + 1).first,
-      let document = try datastore.record(entry.identifier)?.document()
+      let stored = try datastore.record(entry.identifier)?.document()
     else { return nil }
-    let label = document.label() ?? ""
+    let document = try DerivedFields(source, at: commit, in: context).adding(to: stored)
+    let label = stored.label() ?? ""
     return PlotPoint(
       rank: rank, identifier: entry.identifier, label: label,
       x: ValueText(cell: document[try WorkContext.path(x)]).text,
