@@ -116,6 +116,22 @@ struct FollowingTests {
     #expect(driver.status.contains("successor") || driver.status.contains("deleted"))
   }
 
+  @Test("a record that leaves the range of the table is told, and the selection is on its successor")
+  func selectionOutOfRange() throws {
+    let store = try Sample.large(100)
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))
+    driver.browser.table.order(by: "value")
+    driver.press("g g")
+    driver.browser.table.setRange(KeyInterval(lower: .including(.integer(10)), upper: .excluding(.integer(20))))
+    driver.press("g g j j")
+    let selected = try #require(driver.selectedIdentifier)
+    let next = driver.browser.table.row(at: driver.browser.table.list.selection + 1)?.entry.identifier.description
+    try Sample.change(store, "Item", selected, ".value", to: 90)
+    driver.tell(.storeStirred)
+    #expect(driver.selectedIdentifier == next && driver.shows("of 9"), "\(driver.screen)")
+    #expect(driver.status.contains("\(selected) is not here any more"), "\(driver.status)")
+  }
+
   @Test("the cursor stays on its field when an order by an index, or its end, moves the columns")
   func columnOfTheCursor() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

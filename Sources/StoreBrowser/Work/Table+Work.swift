@@ -13,7 +13,7 @@ package struct TableRequest: Question, Hashable {
 
   package enum Anchor: Sendable, Hashable {
     case position(Int)
-    /// The selected entry, and its position then; if it is gone, its successor.
+    /// The selected entry, and its position then; if it is gone, also out of the range, its successor.
     case entry(IndexEntry, position: Int)
     /// A record, at whatever position it has in this order.
     case identifier(StoredKey)
@@ -108,8 +108,9 @@ extension WorkContext {
       guard let rank = try index.rank(of: identifier, value: nil) else { return (bounds.lowerBound, true) }
       return (rank, false)
     case .entry(let entry, let position):
-      if let rank = try index.rank(of: entry.identifier, value: entry.value) { return (rank, false) }
-      if let rank = try index.rank(of: entry.identifier, value: nil) { return (rank, false) }
+      for value in [entry.value, nil] {
+        if let rank = try index.rank(of: entry.identifier, value: value), bounds.contains(rank) { return (rank, false) }
+      }
       guard (try? index.rank(of: .before(entry.value))) != nil else {
         return (isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position, true)
       }
