@@ -85,4 +85,15 @@ struct FieldNameTests {
     try driver.play(":filter odd = 3")
     #expect(driver.shows("no record that was read has “odd”"), "\(driver.screen)")
   }
+
+  @Test("an index is added over a name with blanks or a colon, and of no kind that an index cannot have")
+  func indexNames() throws {
+    let blank = try IndexChange(adding: "x = Order ID : one-to-one")
+    #expect(blank == .add(name: "x", path: DocumentPath([.member("Order ID")]), kind: .oneToOne))
+    let colon = try IndexChange(adding: "x=\"a:b\"")
+    #expect(colon == .add(name: "x", path: DocumentPath([.member("a:b")]), kind: .oneToMany))
+    for kind in ["primary", "one-to-two", ""] {
+      #expect(throws: ModelError.self) { try IndexChange(adding: "x=name:\(kind)") }
+    }
+  }
 }

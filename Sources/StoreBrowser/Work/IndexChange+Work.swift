@@ -30,12 +30,17 @@ package enum IndexChange: Sendable, Hashable {
     let name = String(text[..<equals]).trimmed
     var path = String(text[text.index(after: equals)...]).trimmed
     var kind = IndexKind.oneToMany
-    if let colon = path.lastIndex(of: ":"), let named = IndexKind(rawValue: String(path[path.index(after: colon)...])) {
+    // A colon in quotes is part of a name.
+    if let colon = path.lastIndex(of: ":"), !path[colon...].contains("\"") {
+      guard let named = IndexKind(rawValue: String(path[path.index(after: colon)...]).trimmed), named != .primary else {
+        let kinds = IndexKind.allCases.filter { $0 != .primary }.map(\.rawValue).joined(separator: ", ")
+        throw .invalid(text: text, column: nil, reason: "the kind is one of \(kinds)")
+      }
       kind = named
       path = String(path[..<colon])
     }
     guard !name.isEmpty else { throw .invalid(text: text, column: 1, reason: "the name is missing") }
-    self = .add(name: name, path: try onDocument(DocumentPath(parsing: path)), kind: kind)
+    self = .add(name: name, path: try onDocument(DocumentPath(named: path.trimmed)), kind: kind)
   }
 }
 
