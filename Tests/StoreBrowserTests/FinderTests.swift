@@ -77,6 +77,18 @@ struct FinderTests {
     #expect(driver.selectedIdentifier == "19990")
   }
 
+  @Test("identifiers beyond the signed integers are found by their beginning, too")
+  func greatIdentifiers() throws {
+    let identifiers: [UInt64] = [5, 184, UInt64(Int64.max), UInt64(Int64.max) + 1, 12_345_678_901_234_567_890, .max]
+    let store = try Sample.documents(identifiers.map { Document.object([.init("id", .number(NumberText($0)))]) })
+    let primary = try #require(try store.head.datastore("T")).primary
+    for text in ["1844", "184", "1", "9223372036854775807", "9223372036854775808", "922", "18446744073709551616"] {
+      let found = try primary.entries(beginningWith: text, limit: 10).map(\.identifier.value.description)
+      let expected = identifiers.map { String($0) }.filter { $0.hasPrefix(text) }
+      #expect(found.sorted() == expected.sorted(), "\(text)")
+    }
+  }
+
   @Test("texts of an index are found in either case unless a capital letter is typed, as a loop over them finds them")
   func smartCase() throws {
     let names = [

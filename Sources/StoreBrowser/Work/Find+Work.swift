@@ -118,12 +118,13 @@ extension ReadableIndex {
       }
       return [(.uuid(bytes("0")), .uuid(bytes("f")))]
     case .integer, .unsigned:
-      guard let number = Int64(text), number >= 0, text.first != "+" else { return [] }
+      guard let number = UInt64(text), text.first != "+" else { return [] }
+      func key(_ number: UInt64) -> KeyValue { Int64(exactly: number).map(KeyValue.integer) ?? .unsigned(number) }
       var keys: [(lower: KeyValue, upper: KeyValue)] = []
-      var (lower, count) = (number, Int64(1))
+      var (lower, count) = (number, UInt64(1))
       while true {
         let (upper, isTooLarge) = lower.addingReportingOverflow(count - 1)
-        keys.append((.integer(lower), .integer(isTooLarge ? .max : upper)))
+        keys.append((key(lower), key(isTooLarge ? .max : upper)))
         let (next, overflows) = lower.multipliedReportingOverflow(by: 10)
         guard number > 0, !overflows, !isTooLarge else { return keys }
         (lower, count) = (next, count * 10)
