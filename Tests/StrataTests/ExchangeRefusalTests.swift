@@ -129,6 +129,19 @@ struct ExchangeRefusalTests {
     }
   }
 
+  @Test("a remote that cannot be removed while another program writes is still there, and removed afterwards")
+  func lockedRemoval() throws {
+    try run("fetch", second)
+    let writing = try EngineStore.open(path: second, program: "the app", author: "ada")
+    let transaction = try writing.engine.beginBlocking()
+    try run("remote", second, "remove", "origin", status: 4)
+    transaction.cancel()
+    writing.engine.releaseLock()
+    #expect(try run("remote", second).output.contains("origin") && run("pin", second).output.contains("remotes/origin"))
+    try run("remote", second, "remove", "origin")
+    #expect(try run("remote", second).output.isEmpty && run("pin", second).output.isEmpty)
+  }
+
   @Test("a stream of another store, of which nothing fits")
   func otherStore() throws {
     let third = folder.path("Third.strata")

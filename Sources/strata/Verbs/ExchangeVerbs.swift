@@ -17,9 +17,10 @@ extension VerbRun {
       for state in try StoreExchange(store, now: LocalTime.now).remotes() { try tell(state) }
     case "add": try file.add(Remote(name: required(2), location: required(3)))
     case "remove":
-      let name = try required(2)
-      try file.remove(name)
+      let name = try file.remote(required(2)).name
       try editableExchange().forget(name)
+      // Last: what could not be finished can be asked for again.
+      try file.remove(name)
     case let word?: throw UsageError("it is add or remove, not “\(word)”", verb: arguments.verb)
     }
   }

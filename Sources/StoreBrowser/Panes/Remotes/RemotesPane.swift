@@ -176,8 +176,8 @@ struct RemotesPane: ListPane, PermanentPane {
     case .removeRemote:
       guard let name = selected?.name else { return false }
       change(in: &session) { exchange, file in
-        try file.remove(name)
         try exchange.forget(name)
+        try file.remove(name)
         return "\(name) is forgotten; the copy there stays as it is"
       }
     case .copyValue:
