@@ -108,16 +108,16 @@ extension VerbRun {
     }
     if let option = queries.first { throw UsageError("\(option) does not go with \(bound)", verb: arguments.verb) }
     let index = try index(of: datastore)
-    let ranks = try range(in: index)
+    let (ranks, filter) = (try range(in: index), try query(in: datastore).filter)
     try printAllReadable(of: datastore) { datastore in
-      try printRecords(of: datastore, along: (datastore as? ReadableRest)?.rest(of: index) ?? index, ranks)
+      try printRecords(of: datastore, along: (datastore as? ReadableRest)?.rest(of: index) ?? index, ranks, filter)
     }
   }
 
   private func printRecords(
-    of datastore: any ReadableDatastore, along index: any ReadableIndex, _ ranks: Range<Int>
+    of datastore: any ReadableDatastore, along index: any ReadableIndex, _ ranks: Range<Int>, _ filter: Filter?
   ) throws {
-    var test = try arguments.value("--where").map { RecordTest(try Filter(parsing: $0)) }
+    var test = filter.map { RecordTest($0) }
     var remaining = try arguments.count("--limit") ?? Int.max
     let isDescending = arguments.has("--descending")
     if arguments.value("--index") == nil, !isDescending {
