@@ -83,6 +83,34 @@ struct QueryVerbTests {
     #expect(try ProgramRun(["delete", path, "Town", "--where", "population = name"]).status == 1)
   }
 
+  @Test("between bounds and along an index a condition is read as without them")
+  func unknownNamesBetweenBounds() throws {
+    let folder = try TemporaryFolder()
+    let path = try towns(folder)
+    for bounds in [["--from", "290"], ["--index", "size"]] {
+      let records = ["records", path, "Town"] + bounds
+      let refused = try ProgramRun(records + ["--where", "nme = Bern"])
+      #expect(refused.status == 1 && refused.lines.isEmpty && refused.complaint.contains("nme"), "\(refused.complaint)")
+      let warned = try ProgramRun(records + ["--where", "nme = \"Bern\""])
+      #expect(warned.status == 0 && warned.complaint.contains("did you mean name?"), "\(warned.complaint)")
+      #expect(try ids(records + ["--where", "name = \"Town 295\""]) == [295])
+    }
+  }
+
+  @Test("groups are sorted by a column whose name has a colon, a comma or blanks")
+  func groupsOfOddNames() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Odd.strata")
+    let lines = #"{"id":1,"a:b":1,"x, y":1,"Order ID":1}"# + "\n" + #"{"id":2,"a:b":2,"x, y":2,"Order ID":2}"#
+    #expect(try ProgramRun(["import", path, "T", folder.file("odd.jsonl", lines), "--id", "id"]).status == 0)
+    for name in [#""a:b""#, #""x, y""#, "Order ID"] {
+      for direction in ["", ":desc", " asc", " desc"] {
+        let run = try ProgramRun(["records", path, "T", "--distinct", name, "--sort", name + direction])
+        #expect(run.lines == (direction.hasSuffix("desc") ? ["2", "1"] : ["1", "2"]), "\(run.complaint)")
+      }
+    }
+  }
+
   @Test("a name with spaces is a field to sort by, among others and with a direction")
   func namesWithSpaces() throws {
     let folder = try TemporaryFolder()

@@ -68,13 +68,18 @@ extension VerbRun {
 
   /// Sorts groups by the columns that `--sort` names; equal ones stay in the order of their keys.
   private func sort(_ groups: inout [RecordGroup], of grouping: RecordGrouping) throws {
-    for text in arguments.values("--sort").flatMap({ $0.split(separator: ",").map(String.init) }).reversed() {
-      let words = text.split { $0 == ":" || $0 == " " }.map(String.init)
-      let isDescending = ["desc", "descending"].contains(words.last ?? "")
-      let name = isDescending || ["asc", "ascending"].contains(words.last ?? "") ? words.dropLast() : words[...]
+    for text in arguments.values("--sort").flatMap({ RecordQuery.names(in: $0) }).reversed() where !text.isEmpty {
+      let isSeparator = { (character: Character) in character == ":" || character == " " }
+      let direction = String(text.split(whereSeparator: isSeparator).last ?? "")
+      let isDescending = ["desc", "descending"].contains(direction)
+      var name = text[...]
+      if isDescending || ["asc", "ascending"].contains(direction) {
+        name = name.dropLast(direction.count)
+        while name.last.map(isSeparator) == true { name.removeLast() }
+      }
       let column =
-        grouping.columns.firstIndex(of: name.joined(separator: " "))
-        ?? (try? fieldPath(name.joined(separator: " "))).flatMap { grouping.keys.firstIndex(of: $0) }
+        grouping.columns.firstIndex(of: String(name))
+        ?? (try? fieldPath(String(name))).flatMap { grouping.keys.firstIndex(of: $0) }
       guard let column else {
         throw UsageError(
           "groups are sorted by one of their columns, \(grouping.columns.joined(separator: ", ")), not by “\(text)”",
