@@ -123,7 +123,9 @@ struct WritingVerbTests {
     let path = folder.path("Codes.strata")
     let file = try folder.file("codes.jsonl", "{\"id\":1,\"code\":\"48\"}\n")
     _ = try ProgramRun(["import", path, "T", file])
-    func put(_ input: String) throws -> ProgramRun { try ProgramRun(["put", path, "T", "-"], input: input) }
+    func put(_ input: String, _ options: String...) throws -> ProgramRun {
+      try ProgramRun(["put", path, "T", "-"] + options, input: input)
+    }
     for nothing in ["hello\n", "3\n", "id,code\n", "\n", "[]"] {
       let run = try put(nothing)
       #expect(run.status == 1 && run.complaint.contains("holds no documents"), "\(nothing): \(run.complaint)")
@@ -135,10 +137,13 @@ struct WritingVerbTests {
       #expect(
         run.status == 1 && run.complaint.contains("standard input:1"), "\(broken): \(run.status) \(run.complaint)")
     }
-    let twice = try put("{\"id\":2,\"code\":\"a\"}\n{\"id\":2,\"code\":\"b\"}\n")
-    #expect(twice.status == 0)
-    #expect(twice.complaint.contains("identifier 2 is in 2 documents, of which the last counts"), "\(twice.complaint)")
-    #expect(twice.complaint.contains("standard input:2"), "\(twice.complaint)")
+    let repeated = "{\"id\":2,\"code\":\"a\"}\n{\"id\":2,\"code\":\"b\"}\n"
+    for twice in [try put(repeated, "--inbox"), try put(repeated)] {
+      #expect(twice.status == 0)
+      #expect(
+        twice.complaint.contains("identifier 2 is in 2 documents, of which the last counts"), "\(twice.complaint)")
+      #expect(twice.complaint.contains("standard input:2"), "\(twice.complaint)")
+    }
     #expect(
       try put("{\"id\":3,\"code\":\"c\"}\n{\"code\":\"d\"}\n").complaint.contains("standard input:2: .id is missing"))
     #expect(try put("id,code\n4,48\n").status == 0)

@@ -218,11 +218,11 @@ extension VerbRun {
         ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
       return (changes, arguments.value("--name") ?? name)
     }
+    defer { for sentence in repeats.prefix(20) { complain(sentence) } }
     if arguments.has("--inbox") {
       let (changes, name) = try changes()
       return try send(changes, named: name)
     }
-    defer { for sentence in repeats.prefix(20) { complain(sentence) } }
     let commit: CommitNumber? = try onNewestState(of: own) {
       let (changes, name) = try changes()
       return changes.isEmpty ? nil : try own.commit(changes, named: name, options: EditOptions())
