@@ -30,8 +30,15 @@ extension VerbRun {
     "undo", "redo", "restore", "pin", "clone",
   ]
 
-  /// Throws if the store is behind ssh and the verb must run where the store is.
+  /// Throws if the store is behind ssh and the verb must run where the store is, or is to make one there.
   func requireFileHere() throws(ModelError) {
+    if ["copy", "clone", "convert", "salvage"].contains(arguments.verb.name), let made = arguments.operand(1),
+      RemoteLocation.isSSH(made)
+    {
+      throw .refused(
+        reason: "\(arguments.verb.name) makes a store on this computer, and \(shownLocation(made)) is on another one: "
+          + "make it here, and bring it there")
+    }
     guard let text = arguments.operand(0), RemoteLocation.isSSH(text),
       case .ssh(let user, let host, let port, let path) = try remoteLocation(text)
     else { return }

@@ -315,6 +315,7 @@ struct ExchangeVerbTests {
     try run("merge", first, status: 1)
     try run("merge", first, "head", "--ours", "--theirs", status: 2)
     try run("clone", first, first, status: 1)
+    #expect(try run("copy", first, "ssh://host/Copy.strata", status: 1).complaint.contains("is on another one"))
     try run("clone", folder.path("nothing"), second, status: 1)
     #expect(!FileManager.default.fileExists(atPath: second))
     // A file of remotes that was changed by hand.
