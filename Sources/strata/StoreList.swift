@@ -29,8 +29,11 @@ extension Program {
     let recent = (recentStores?.paths ?? []).filter { path in
       isStore(path) && !names.contains { "\(here)/\($0)" == path }
     }
-    // A store with the name of a verb is named by its path.
-    return names.map { .init(title: $0, origin: "here", words: [Verb.named($0) == nil ? $0 : "./\($0)"]) }
+    // A store with the name of a verb or an option is named by its path.
+    return names.map { name in
+      let isPlain = Verb.named(name) == nil && !name.hasPrefix("-")
+      return .init(title: name, origin: "here", words: [isPlain ? name : "./\(name)"])
+    }
       + recent.map { .init(title: $0, origin: "lately", words: [$0]) }
       + [.init(title: "demo", origin: "sample", words: ["demo"])]
   }

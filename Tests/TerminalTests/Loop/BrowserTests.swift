@@ -72,5 +72,9 @@ struct BrowserTests {
     let folder = store.path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
     let here = try Spawning.run("strata", [], environment: ["XDG_STATE_HOME": state], directory: folder)
     #expect(here.output == "strata Atlas.strata\nstrata demo\n")
+    // A name that is read as a verb or an option.
+    #expect(rename(store.path, "\(folder)/--info") == 0)
+    let renamed = try Spawning.run("strata", [], environment: ["XDG_STATE_HOME": state], directory: folder)
+    #expect(renamed.output == "strata ./--info\nstrata demo\n")
   }
 }
