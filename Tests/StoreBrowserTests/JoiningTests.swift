@@ -49,6 +49,18 @@ struct JoiningTests {
     #expect(driver.status.contains("it is joined from Country, to which countrycode leads"), "\(driver.status)")
   }
 
+  @Test("columns that are computed or joined while the fields of a join are looked up stay beside it")
+  func lookedUp() throws {
+    let driver = try driver(Sample.store())
+    driver.isHolding = true
+    for step in [":join countrycode name", ":column half = population / 2", ":join home = countrycode population"] {
+      try driver.play(step)
+    }
+    driver.release()
+    let source = try #require(driver.browser.table.source)
+    #expect(source.joined.map(\.name) == ["Country", "home"] && source.computed.count == 1, "\(driver.screen)")
+  }
+
   @Test("a join from a joined column is refused, because no record itself leads further")
   func chains() throws {
     let driver = try driver(Sample.store(), ":reference name Country", ":join home = countrycode name, population")

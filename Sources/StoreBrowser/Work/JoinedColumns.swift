@@ -184,12 +184,12 @@ extension Browser {
       let check = Inquiry { [shown = session.shown] context throws(ModelError) in
         try context.unknownName(in: join, at: shown)
       }
-      session.start(WorkSlot(name: "join"), check) { $0.add(join, to: source, unknown: $1) }
+      session.start(.join, check) { $0.add(join, of: source.datastore, unknown: $1) }
     } catch { session.complain(error) }
   }
 
-  private mutating func add(_ join: Join, to source: RowSource, unknown: UnknownName?) {
-    guard table.source?.datastore == source.datastore else { return }
+  private mutating func add(_ join: Join, of datastore: String, unknown: UnknownName?) {
+    guard let source = table.source, source.datastore == datastore else { return }
     if let unknown { return session.warn("not joined: \(join.target) has \(unknown.sentence)") }
     if let other = source.joined.first(where: { $0.name == join.name && $0.field != join.field }) {
       return session.warn("\(other.field.shortText) is joined as \(join.name) already; \(join.otherName)")
@@ -218,4 +218,8 @@ extension CommandTable {
 
 extension Command {
   package static let join: Command = "join"
+}
+
+extension WorkSlot {
+  static let join = WorkSlot(name: "join")
 }
