@@ -17,11 +17,13 @@ struct ListExport: Question {
     try context.files.requireNew(file)
     var bytes = 0
     try context.files.write(file) { output throws(ModelError) in
-      var writer = TableWriter(format, columns: columns.map { DocumentPath([.member($0)]) }, headings: columns)
+      // Two columns may have one name, as the groups of a field that is called count have.
+      let names = format.separator == nil ? columns : columns.indices.map { String($0) }
+      var writer = TableWriter(format, columns: names.map { DocumentPath([.member($0)]) }, headings: columns)
       bytes += try output.add(writer.beginning)
       for row in rows {
         try context.goOn()
-        bytes += try output.add(writer.row(.object(zip(columns, row).map { Document.Member($0, $1) })))
+        bytes += try output.add(writer.row(.object(zip(names, row).map { Document.Member($0, $1) })))
       }
       bytes += try output.add(writer.end)
     }
