@@ -216,4 +216,14 @@ struct FollowingPanesTests {
     driver.press("Enter Up")
     #expect((driver.browser.overlays.last as? Prompt)?.field.text == "good")
   }
+
+  @Test("Enter runs what was brought back, whatever Tab had chosen before")
+  func recallAfterTab() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    try driver.play(":conditions")
+    driver.press("Esc :")
+    driver.type("so")
+    driver.press("Tab Tab Up Enter")
+    #expect(driver.browser.overlays.last is TextOverlay, "\(driver.screen)")
+  }
 }

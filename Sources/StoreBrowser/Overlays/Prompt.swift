@@ -153,6 +153,8 @@ struct Prompt: Pane {
 
   private mutating func recall(_ step: Int) {
     guard !history.isEmpty else { return }
+    // A suggestion that Tab chose, and an error, are those of the text before.
+    (choice, problem, problemColumn) = (nil, nil, nil)
     if historyIndex == nil { draft = field.text }
     let index = (historyIndex ?? history.count) + step
     if index >= history.count {
