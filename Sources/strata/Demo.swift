@@ -5,6 +5,7 @@ import StrataModel
 import StoreEntities
 import StrataFoundation
 import StrataEngine
+import StrataSystem
 import StoreBrowser
 
 extension Program {
@@ -106,11 +107,16 @@ extension Program {
     if exists { try requireSample(at: path, keys) }
     let sample = try installedSample(arguments.value("--cities"))
     complain("writing the sample store \(path)")
-    if exists { try FileManager.default.removeItem(atPath: path) }
-    let draft = try onStorage { try StoreDraft(at: path) }
+    // Written beside the one that it replaces, which stays if that fails.
+    let folder = path.hasSuffix("/") ? String(path.dropLast()) : path
+    let place = exists ? "\(folder).\(getpid())" : path
+    let draft = try onStorage { try StoreDraft(at: place) }
     defer { draft.cancel() }
     try await write(sample, URL(filePath: draft.workPath))
     try onStorage { try draft.finish() }
-    return exists
+    guard exists else { return false }
+    try FileManager.default.removeItem(atPath: folder)
+    try SystemDisk().rename(place, to: folder)
+    return true
   }
 }

@@ -46,5 +46,11 @@ struct DemoTests {
     #expect(try String(contentsOfFile: own, encoding: .utf8) == "mine")
     try FileManager.default.removeItem(atPath: own)
     #expect(try ProgramRun(["demo", path, "--again", "--script", script]).status == 0)
+    // One that cannot be written, as on a full disk, leaves the sample as it is, and nothing beside it.
+    let full = try ProgramRun(script: "ulimit -f 100; $STRATA demo \(path) --again --script \(script)")
+    #expect(full.status == 1 && full.complaint.contains("no room"), "\(full.complaint)")
+    #expect(try ProgramRun(["history", path, "--json"]).lines.count == 173)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+    #expect(names.filter { $0.hasPrefix("Atlas") } == ["Atlas.strata"])
   }
 }
