@@ -29,6 +29,14 @@ struct DerivingTests {
 
   // MARK: Computed columns
 
+  @Test("a small computed value is shown with its exponent, and not as nothing")
+  func smallValues() throws {
+    let store = try Sample.documents([["id": 1, "n": 1, "m": 30_000_000]])
+    let driver = try driver(store, ":column r = n / m", in: "T")
+    #expect(cells(driver, ".r").allSatisfy { $0.hasPrefix("3.33") && $0.contains("e-") }, "\(driver.screen)")
+    #expect(driver.shows("3.33") && !driver.shows("0.000000"), "\(driver.screen)")
+  }
+
   @Test(
     "a column is computed from each record, sorted and filtered by as a loop over the records does, and says that it reads all"
   )

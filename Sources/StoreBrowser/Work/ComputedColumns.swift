@@ -104,9 +104,10 @@ extension RowSource {
 }
 
 extension ValueText {
-  /// A quotient has no end: six digits behind the point are shown, and the text counts as cut.
+  /// A quotient has no end: six digits behind the point are shown, and the text counts as cut. Of a number that is written with an exponent
+  /// these would say nothing.
   fileprivate var rounded: ValueText {
-    guard kind == .number, let point = text.firstIndex(of: "."), text[point...].utf8.count > 7,
+    guard kind == .number, let point = text.firstIndex(of: "."), text[point...].utf8.count > 7, !text.contains("e"),
       let number = Double(text), abs(number) < 1e9
     else { return self }
     var result = self
