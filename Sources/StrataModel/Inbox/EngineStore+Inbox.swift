@@ -85,14 +85,17 @@ extension EngineStore {
   package func dropLetter(_ name: LetterName) throws(ModelError) {
     guard let inbox else { return }
     if try inbox.waiting().contains(name) { try inbox.refuse(name, "dropped") }
+    guard try inbox.hasRefused(name) else { throw .refused(reason: "the letter \(name) is not in the inbox") }
     if try recordRefusal(name, in: inbox) { try inbox.drop(name) }
   }
 
   /// Lets a letter that was refused wait again, as a letter of `sender`. Returns its new name.
   @discardableResult
   package func sendAgain(_ name: LetterName, by sender: LetterSender) throws(ModelError) -> LetterName {
+    // The number of a letter that waits must not count as done: the letter would be removed.
+    guard let inbox, try inbox.hasRefused(name) else { throw .refused(reason: "the letter \(name) was not refused") }
     // Its first number must be done, or the sender's next letters would wait for it.
-    guard let inbox, try recordRefusal(name, in: inbox) else {
+    guard try recordRefusal(name, in: inbox) else {
       throw .refused(reason: "a letter of its sender that was sent before it still waits")
     }
     return try sender.sendAgain(name)

@@ -80,6 +80,11 @@ package struct InboxFolder: Sendable {
     }
   }
 
+  /// Whether a letter lies among those that were refused.
+  func hasRefused(_ name: LetterName) throws(ModelError) -> Bool {
+    try onDisk { () throws(DiskError) in try disk.status("\(refusedPath)/\(name)") != nil }
+  }
+
   /// Deletes a letter that was refused.
   func drop(_ name: LetterName) throws(ModelError) {
     try onDisk { () throws(DiskError) in

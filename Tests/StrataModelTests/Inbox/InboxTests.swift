@@ -228,6 +228,19 @@ struct InboxTests {
     #expect(try store.inbox?.refused().isEmpty == true)
   }
 
+  @Test("a letter that waits is not sent again, one that is not there is not deleted, and neither counts as done")
+  func notRefused() throws {
+    let disk = SimulatedDisk()
+    let store = try store(on: disk)
+    let sender = sender(on: disk)
+    let (waiting, late) = (try sender.send(letter("1", at: 1, put(1, "x"))), LetterName(date: 2, sender: 7, number: 1))
+    #expect(throws: ModelError.self) { try store.sendAgain(waiting, by: self.sender(on: disk)) }
+    #expect(throws: ModelError.self) { try store.dropLetter(late) }
+    try disk.writeDurably(letter("late", at: 2, put(2, "x")).bytes, to: "\(sender.folder.waitingPath)/\(late)")
+    #expect(try store.applyLetters().count == 2)
+    #expect(try actions(of: store) == ["1", "late"])
+  }
+
   @Test("a letter that cannot be read holds up its own sender alone")
   func unreadable() throws {
     let disk = SimulatedDisk()
