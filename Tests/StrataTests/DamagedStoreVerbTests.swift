@@ -242,8 +242,8 @@ struct DamagedStoreVerbTests {
   }
 
   @Test(
-    "a damaged record can be replaced, deleted, restored and imported again, and no index keeps an entry of it",
-    arguments: ["put", "delete", "restore", "import"])
+    "a damaged record can be replaced, by a letter too, deleted, restored and imported, and no index keeps an entry of it",
+    arguments: ["put", "letter", "delete", "restore", "import"])
   func mending(_ verb: String) throws {
     try damageSixth()
     #expect(try ProgramRun(["get", path, "River", "6"]).status == 3)
@@ -253,9 +253,11 @@ struct DamagedStoreVerbTests {
       merged.status != 0 && (merged.output + merged.complaint).contains("--replace"),
       "\(merged.output)\(merged.complaint)")
     let record = #"{"id":6,"name":"Mended","km":5}"#
+    if verb == "letter" { #expect(try ProgramRun(["put", path, "River", "--inbox"], input: record).status == 0) }
     let run =
       switch verb {
       case "put": try ProgramRun(["put", path, "River"], input: record)
+      case "letter": try ProgramRun(["inbox", path, "--apply"])
       case "delete": try ProgramRun(["delete", path, "River", "6"])
       case "restore": try ProgramRun(["restore", path, "1", "River", "6"])
       default: try ProgramRun(["import", path, "River", try folder.file("six.jsonl", record), "--id", "id"])

@@ -249,13 +249,14 @@ extension EngineStore {
       let place = RecordPlace(datastore: change.datastore, identifier: key)
       let position = places[place] ?? edits.count
       if case .put(_, isNew: true) = change.kind {
-        let isThere = position < edits.count ? edits.changes[position].new != nil : try datastore.record(key) != nil
+        let isThere =
+          position < edits.count ? edits.changes[position].new != nil : try datastore.reference(of: key) != nil
         if isThere { throw .refused(reason: "\(change.datastore) \(key) is there already") }
       }
       if position == edits.count {
         // Without the datastore the base has no record.
         let read = if let base { try base.ownDatastore(change.datastore) } else { datastore as EngineDatastore? }
-        let old = try read?.record(key)?.stored
+        let old = try read?.replaceable(key)?.stored
         edits.changes.append(RecordEdit(datastore: change.datastore, identifier: key, old: old, new: old))
         places[place] = position
       }
@@ -309,7 +310,7 @@ extension EngineDatastore {
     case .patch(let members):
       guard let present else { throw .noSuchRecord(key.description, datastore: descriptor.key) }
       let coding = descriptor.coding(of: present.bytes)
-      guard case .object(let new)? = try? JSONParser.parse(members),
+      guard present != .damaged, case .object(let new)? = try? JSONParser.parse(members),
         case .object(let old) = try onDocument(coding.document(of: present.bytes))
       else { throw .refused(reason: "\(descriptor.key) \(key) is not an object whose members could be replaced") }
       let document = Document.object(old + new).keepingLastMembers
