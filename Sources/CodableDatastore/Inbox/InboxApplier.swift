@@ -44,13 +44,18 @@ final class InboxApplier: Sendable {
 
   func apply(to store: _StoreHandle) async throws -> [Inbox.Event] {
     let declared = Set(store.registry.compiledFormats.map(\.datastore))
-    let outcomes = try await store.changeByModel(commits: { $0.compactMap(\.commit) }) { model throws(ModelError) in
-      try model.applyLetters { _, letter in letter.changes.allSatisfy { declared.contains($0.datastore) } }
+    let events = Mutex<[Inbox.Event]>([])
+    // Also after an error, which comes behind letters that were applied.
+    defer {
+      let listeners = state.withLock { Array($0.listeners.values) }
+      for event in events.withLock({ $0 }) { for listener in listeners { listener.yield(event) } }
     }
-    let events = outcomes.map { Inbox.Event($0) }
-    let listeners = state.withLock { Array($0.listeners.values) }
-    for event in events { for listener in listeners { listener.yield(event) } }
-    return events
+    _ = try await store.changeByModel(commits: { $0.compactMap(\.commit) }) { model throws(ModelError) in
+      try model.applyLetters(
+        isDue: { _, letter in letter.changes.allSatisfy { declared.contains($0.datastore) } },
+        note: { outcomes in events.withLock { $0 += outcomes.map { Inbox.Event($0) } } })
+    }
+    return events.withLock { $0 }
   }
 
   /// Applies waiting letters, and from now on arriving ones. If arrivals cannot be watched, letters wait for the store's next opening.

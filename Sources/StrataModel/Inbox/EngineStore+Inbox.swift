@@ -10,6 +10,11 @@ package enum LetterOutcome: Hashable, Sendable {
   case applied(LetterName, CommitNumber)
   /// It lies in the inbox's folder `refused`, and the store does not have its changes.
   case refused(LetterName, reason: String)
+
+  /// Whether the store still has it after commits may have been taken back.
+  fileprivate func holds(in numbers: LetterNumbers) -> Bool {
+    if case .applied(let letter, _) = self { (try? numbers.isDone(letter)) == true } else { true }
+  }
 }
 
 /// The open stores whose letters are being applied.
@@ -28,12 +33,15 @@ extension EngineStore {
   ///
   /// The commits share syncs.
   ///
-  /// - Parameter isDue: whether a letter is applied now.
+  /// - Parameters:
+  ///   - isDue: whether a letter is applied now.
+  ///   - note: receives the outcomes in order, some at a time; also those of the letters before an error.
   /// - Returns: the outcome of each, in order.
   /// - Throws: `ModelError.locked` if another process writes, `.readOnly`, `.storage`, `.refused` within another run of this process;
   ///   then the rest waits.
   package func applyLetters(
-    isDue: (LetterName, Letter) throws(ModelError) -> Bool = { _, _ in true }
+    isDue: (LetterName, Letter) throws(ModelError) -> Bool = { _, _ in true },
+    note: ([LetterOutcome]) -> Void = { _ in }
   ) throws(ModelError) -> [LetterOutcome] {
     guard let inbox else { return [] }
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
@@ -57,15 +65,20 @@ extension EngineStore {
     while !waiting.isEmpty {
       let batch = try due(waiting.prefix(Self.lettersPerSync), in: inbox, &senders, isDue)
       waiting.removeFirst(min(Self.lettersPerSync, waiting.count))
+      var done: [LetterOutcome] = []
       do throws(ModelError) {
-        for letter in batch { outcomes += try apply(letter, from: inbox) }
+        for letter in batch { done += try apply(letter, from: inbox) }
         // All at once: the last letter need not have made a commit.
         if let file = engine as? FileStore { try onStorage { try file.writing.settle() } }
       } catch {
         // Makes the commits so far durable, or takes them back: the next run removes the letters whose numbers it sees.
         engine.releaseLock()
+        let numbers = LetterNumbers(try? view(engine.head).tree(.letters))
+        note(done.filter { $0.holds(in: numbers) })
         throw error
       }
+      note(done)
+      outcomes += done
       removal.async {
         do throws(ModelError) {
           for letter in batch { try inbox.remove(letter.name) }
@@ -76,7 +89,8 @@ extension EngineStore {
     }
     removal.sync {}
     if let failure = failure.withLock({ $0 }) { throw failure }
-    try inbox.removeOldDrafts(now: LocalTime.now)
+    // All letters are applied; the next run tries again.
+    try? inbox.removeOldDrafts(now: LocalTime.now)
     return outcomes
   }
 

@@ -58,13 +58,15 @@ package struct InboxFolder: Sendable {
 
   /// Takes a letter out whose changes are in the store.
   func remove(_ name: LetterName) throws(ModelError) {
-    try onDisk { () throws(DiskError) in
-      do throws(DiskError) {
-        try disk.unlink("\(waitingPath)/\(name)")
-      } catch {
-        // Another process may have been faster.
-        guard error.isNotFound else { throw error }
-      }
+    try onDisk { () throws(DiskError) in try remove("\(waitingPath)/\(name)") }
+  }
+
+  private func remove(_ path: String) throws(DiskError) {
+    do throws(DiskError) {
+      try disk.unlink(path)
+    } catch {
+      // Another process may have been faster.
+      guard error.isNotFound else { throw error }
     }
   }
 
@@ -138,7 +140,7 @@ package struct InboxFolder: Sendable {
         guard let changed = try disk.status(path)?.changed, changed > 0, now - changed > Self.longestDraft else {
           return
         }
-        try disk.unlink(path)
+        try remove(path)
       }
     }
   }

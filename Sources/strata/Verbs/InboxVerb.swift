@@ -40,7 +40,8 @@ extension VerbRun {
 
   /// Applies what waits; ends with 1 if a letter was refused or still waits.
   private func apply(to store: EngineStore) throws -> Int32 {
-    let outcomes = try store.applyLetters()
+    var outcomes: [LetterOutcome] = []
+    let result = Result { () throws(ModelError) in try store.applyLetters(note: { outcomes += $0 }) }
     for outcome in outcomes {
       switch outcome {
       case .applied(let name, let commit):
@@ -51,6 +52,7 @@ extension VerbRun {
           or: "\(name)  refused: \(reason)")
       }
     }
+    _ = try result.get()
     let left = try inboxFolder().waiting()
     if let first = left.first { complain("\(counted(left.count, "letter")) still waiting, the first: \(first)") }
     let isAnyRefused = outcomes.contains { if case .refused = $0 { true } else { false } }

@@ -241,6 +241,24 @@ struct InboxTests {
     #expect(try actions(of: store) == ["1", "late"])
   }
 
+  @Test("the outcomes of the letters before an error are reported")
+  func outcomesBeforeError() throws {
+    let disk = SimulatedDisk()
+    let store = try store(on: disk)
+    let sender = sender(on: disk)
+    for number in 1...130 { try sender.send(letter("\(number)", at: Int64(number), put(number, "x"))) }
+    try sender.send(letter("no record", at: 131, patch(999, ["text": "x"])))
+    // A file in the place of the folder of refused letters.
+    try disk.writeDurably([1], to: "\(sender.folder.path)/refused")
+    var noted: [LetterOutcome] = []
+    #expect(throws: ModelError.self) { try store.applyLetters(note: { noted += $0 }) }
+    #expect(noted.count == 130)
+    #expect(try actions(of: store).count == 130)
+    noted = []
+    #expect(throws: ModelError.self) { try store.applyLetters(note: { noted += $0 }) }
+    #expect(noted.isEmpty)
+  }
+
   @Test("a letter that cannot be read holds up its own sender alone")
   func unreadable() throws {
     let disk = SimulatedDisk()
