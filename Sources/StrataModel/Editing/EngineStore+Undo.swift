@@ -43,17 +43,19 @@ extension EngineStore {
   /// datastores that the commit dropped.
   private func undoByRoots(_ commit: CommitNumber, _ info: CommitInfo) throws(ModelError) -> CommitNumber? {
     guard try rootsOfUndo(of: commit, head: CommitNumber(engine.head.number)) != nil else { return nil }
-    var isDone = false
-    let number = try transact(info) { transaction in
-      let present = try baseView(of: transaction)
-      guard let roots = try rootsOfUndo(of: commit, head: CommitNumber(transaction.base.number)) else { return }
-      let parent = try engineView(at: roots.parent)
-      for key in roots.datastores {
-        try transaction.restore(treeNames(of: key, in: parent, and: present), from: parent.view)
+    do throws(ModelError) {
+      return try transact(info) { transaction in
+        let present = try baseView(of: transaction)
+        // Another process has changed one since: this transaction commits nothing.
+        guard let roots = try rootsOfUndo(of: commit, head: present.commit) else { throw ModelError.conflict([]) }
+        let parent = try engineView(at: roots.parent)
+        for key in roots.datastores {
+          try transaction.restore(treeNames(of: key, in: parent, and: present), from: parent.view)
+        }
       }
-      isDone = true
+    } catch .conflict {
+      return nil
     }
-    return isDone ? number : nil
   }
 
   /// The datastores that a commit changed, and the commit whose roots undo that; nil if one has changed since. Throws `refused` for a

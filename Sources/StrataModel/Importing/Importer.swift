@@ -217,6 +217,8 @@ private struct ImportWork {
 
   mutating func read(_ source: inout some ImportSource, _ meter: WorkMeter) throws {
     let rows = rows
+    // A server runs the transaction again if another program has changed what it read.
+    try source.rewind()
     try workingAhead(by: ImportRows.batchesAhead) { queue in
       rows.prepare(from: &source, into: queue)
     } use: { queue in
