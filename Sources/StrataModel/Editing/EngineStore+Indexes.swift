@@ -25,13 +25,16 @@ extension EngineStore {
     if formats[datastore] == nil, index.declaredRule == nil {
       // No rule reproduces an index that has wrong entries. Only the stored key-path name could name one then.
       guard case .proven? = try proofs.rules(of: present, progress: options.proofProgress)[name] else {
-        throw .refused(
-          reason:
-            "index \(name) of \(datastore) has no declared or proven rule; the app rebuilds it at its next warm-up")
+        throw Self.withoutRule(name, datastore)
       }
     }
     index.isStale = false
-    return try build(index, of: datastore, action: "rebuild index \(name) of \(datastore)", options)
+    return try build(index, of: datastore, action: "rebuild index \(name) of \(datastore)", isThere: true, options)
+  }
+
+  private static func withoutRule(_ index: String, _ datastore: String) -> ModelError {
+    .refused(
+      reason: "index \(index) of \(datastore) has no declared or proven rule; the app rebuilds it at its next warm-up")
   }
 
   package func dropIndex(_ name: String, of datastore: String) throws(ModelError) -> CommitNumber {
@@ -59,8 +62,9 @@ extension EngineStore {
     return EngineDatastore(view: base.view, descriptor: base.descriptor, tree: tree)
   }
 
+  /// - Parameter isThere: whether the datastore must have this index already, stale or not.
   private func build(
-    _ index: IndexDescriptor, of datastore: String, action: String, _ options: EditOptions
+    _ index: IndexDescriptor, of datastore: String, action: String, isThere: Bool = false, _ options: EditOptions
   ) throws(ModelError) -> CommitNumber {
     let kept = removeKeptFill(of: datastore, index)
     let count = if let kept { kept.open.count } else { try view(engine.head).requiredDatastore(datastore).count }
@@ -74,11 +78,17 @@ extension EngineStore {
         let base = try mended(datastore, in: transaction, options, meter)
         let filled = if learnsType { try learnt(index, from: base, meter) } else { kept?.index ?? index }
         var descriptor = base.descriptor
+        var present = descriptor.index(index.name)
+        present?.isStale = false
+        if isThere, present != index {
+          throw ModelError.refused(reason: "another process has changed index \(index.name) of \(datastore)")
+        }
         descriptor.setIndex(filled.name, to: filled)
         try DatastoreWriter.createIndex(filled, of: descriptor, in: transaction)
         try DatastoreWriter.store(descriptor, in: transaction)
         let indexing = filled.declaredRule == nil ? try RecordIndexing(base) : nil
         let rule = filled.declaredRule ?? indexing?.rules[filled.name]?.rule
+        if rule == nil, indexing?.format == nil { throw Self.withoutRule(filled.name, datastore) }
         func values(_ record: Record) throws(ModelError) -> [[UInt8]] {
           if let format = indexing?.format { return try format.keys(of: record.stored).values[filled.name] ?? [] }
           return try rule?.encodedValues(of: record.document()) ?? []

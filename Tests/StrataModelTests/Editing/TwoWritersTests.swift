@@ -76,6 +76,25 @@ struct TwoWritersTests {
     #expect(try first.city(3) == Cities.document(3, name: "mine"))
   }
 
+  @Test("an index is not rebuilt if another process has dropped it meanwhile, or its rule holds no longer")
+  func changedIndex() throws {
+    let folder = try TemporaryFolder()
+    let first = try open(folder, "first")
+    try Cities.write((1...40).map { Cities.document($0) }, to: first)
+    let second = try open(folder, "second")
+    _ = try first.dropIndex("country", of: "City")
+    #expect(throws: ModelError.self) { try second.rebuildIndex("country", of: "City", options: EditOptions()) }
+    #expect(try second.refresh().datastore("City")?.descriptor.index("country") == nil)
+    let stray = EntryKey.make(
+      value: try KeyEncoding.string.encode(.string("Atlantis")), identifier: Cities.key(8).bytes)
+    _ = try first.transact(CommitInfo(action: "stray")) { transaction throws(ModelError) in
+      _ = try onStorage { try transaction.insert(stray, .none, in: .index("name", of: "City")) }
+    }
+    #expect(throws: ModelError.self) { try second.rebuildIndex("name", of: "City", options: EditOptions()) }
+    _ = try second.refresh()
+    #expect(try second.entries("name").count == 41)
+  }
+
   @Test("activity of the one is read by the other while it lasts")
   func activity() throws {
     let folder = try TemporaryFolder()
