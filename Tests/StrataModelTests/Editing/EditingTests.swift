@@ -126,6 +126,27 @@ struct EditingTests {
     #expect(preview.uniqueness.isEmpty)
   }
 
+  @Test("a conflict within a swap of unique values is reported as a conflict")
+  func conflictWithinSwap() throws {
+    let store = EngineStore.memory()
+    var unique = Cities.descriptor
+    for place in unique.indexes.indices { unique.indexes[place].isUnique = unique.indexes[place].name == "name" }
+    try Cities.write((1...40).map { Cities.document($0) }, to: store, as: unique)
+    try Cities.write([Cities.document(4, population: 7)], to: store, as: unique)
+    let swap = ChangeSet(changes: [
+      Cities.edit(3, from: Cities.document(3), to: Cities.document(3, name: "City 4")),
+      Cities.edit(4, from: Cities.document(4), to: Cities.document(4, name: "City 3")),
+    ])
+    #expect {
+      try store.commit(swap, named: "swap", options: EditOptions())
+    } throws: { error in
+      guard case .conflict(let conflicts)? = error as? ModelError else { return false }
+      return conflicts.map(\.place.identifier) == [Cities.key(4)]
+    }
+    _ = try store.commit(swap, named: "swap", options: EditOptions(mergesFields: true))
+    #expect(try store.city(4) == Cities.document(4, name: "City 3", population: 7))
+  }
+
   @Test("without a proven rule an edit is refused with the reason, or marks the index stale on request")
   func refusal() throws {
     let store = EngineStore.memory()
