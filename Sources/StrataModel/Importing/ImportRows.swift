@@ -135,9 +135,10 @@ struct ImportRows: Sendable {
     let identifier = try identifier(of: document)
     let bytes = if let text = row.text { text } else { try onDocument(indexing.descriptor.coding.encode(document)) }
     let version = line?.version
+    let content = RecordContent(version: version ?? plan.version ?? indexing.descriptor.version, bytes: bytes)
     return Record(
       identifier: identifier, bytes: (version.map { RecordBytes.head(version: $0) } ?? head) + bytes,
-      values: values(of: bytes, document, identifier), content: bytes, document: document, version: version,
+      values: values(of: content, document, identifier), content: bytes, document: document, version: version,
       refusal: version == nil ? shape?.refusal(of: document) : nil)
   }
 
@@ -147,10 +148,9 @@ struct ImportRows: Sendable {
   }
 
   private func values(
-    of content: [UInt8], _ document: Document, _ identifier: [UInt8]
+    of content: RecordContent, _ document: Document, _ identifier: [UInt8]
   ) -> Result<[[[UInt8]]], ModelError> {
     Result { () throws(ModelError) in
-      let content = RecordContent(version: indexing.descriptor.version, bytes: content)
       let values = try indexing.values(of: content, document)
       try indexing.checkLengths(values, of: identifier)
       return values
@@ -169,6 +169,9 @@ struct ImportRows: Sendable {
     }
     var row = row
     let version = row.version ?? stored.version
+    // The app's types read each version in its own way.
+    var isEvaluated = indexing.format == nil
+    var document = row.document
     if row.content != stored.bytes {
       let old = try indexing.document(of: stored)
       var new = row.document
@@ -185,8 +188,11 @@ struct ImportRows: Sendable {
       }
       if columns != nil || plan.existing == .merged {
         row.content = try onDocument(indexing.descriptor.coding.encode(new, keeping: stored.bytes))
-        row.values = values(of: row.content, new, row.identifier)
+        (document, isEvaluated) = (new, false)
       }
+    }
+    if !isEvaluated {
+      row.values = values(of: RecordContent(version: version, bytes: row.content), document, row.identifier)
     }
     row.bytes = RecordBytes.make(version: version, content: row.content)
     return row

@@ -60,6 +60,33 @@ private struct Shirts: CompiledFormat {
   }
 }
 
+/// An app's type that has renamed a member in its second version.
+private struct Rows: CompiledFormat {
+  static let descriptor = DatastoreDescriptor(
+    key: "Row", version: "2", identifierType: "Int", identifierEncoding: .integer, identifierPath: ".id",
+    indexes: [IndexDescriptor(name: "size", kind: .oneToMany, encoding: .integer, valueType: "Int")])
+
+  let datastore = "Row"
+  let version = "2"
+  var recordOrder: KeyOrder { .bytes }
+
+  func order(ofIndex name: String) -> EntryOrder { .bytes }
+
+  func keys(of content: RecordContent) throws(ModelError) -> (identifier: [UInt8], values: [String: [[UInt8]]]) {
+    let document = try onDocument(RecordCoding.json.document(of: content.bytes))
+    guard let id = KeyEncoding.integer.keyValue(of: document[member: "id"]),
+      let size = KeyEncoding.integer.keyValue(of: document[member: content.version == "1" ? "length" : "size"])
+    else { throw .refused(reason: "keyNotFound") }
+    return (try KeyEncoding.integer.encode(id), ["size": [try KeyEncoding.integer.encode(size)]])
+  }
+
+  func lifted(_ content: RecordContent) -> RecordContent { content }
+
+  func createTrees(for content: RecordContent, in transaction: any WriteTransaction) throws(ModelError) {
+    try DatastoreWriter.create(Self.descriptor, in: transaction)
+  }
+}
+
 @Suite("Stores with the app's own types")
 struct CompiledFormatTests {
   private func store() throws -> (typed: EngineStore, untyped: EngineStore) {
@@ -132,5 +159,22 @@ struct CompiledFormatTests {
     }
     let preview = try typed.preview(ChangeSet(changes: [edit]), options: EditOptions())
     #expect(preview.refusals.map(\.reason) == ["keyNotFound(size) at .size"])
+  }
+  @Test("an imported row is read as the version under which it is written")
+  func versionsOfRows() throws {
+    let store = EngineStore.memory(program: "App", formats: [Rows()])
+    _ = try store.transact(CommitInfo(action: "register")) { transaction throws(ModelError) in
+      try DatastoreWriter.create(Rows.descriptor, in: transaction)
+    }
+    func sizes(after document: Document) throws -> [KeyValue] {
+      var source = DocumentList([document])
+      let plan = ImportPlan(datastore: "Row", identifier: DocumentPath([.member("id")]))
+      #expect(try Importer(store, plan).run(&source).rejections.isEmpty)
+      return try #require(try store.head.datastore("Row")).indexes[0].entries(at: 0..<9).map(\.value)
+    }
+    #expect(try sizes(after: ["id": 1, "version": 1, "value": ["id": 1, "length": 5]]) == [.integer(5)])
+    #expect(try sizes(after: ["id": 1, "length": 6]) == [.integer(6)])
+    #expect(try sizes(after: ["id": 2, "version": 2, "value": ["id": 2, "size": 7]]) == [.integer(6), .integer(7)])
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 }
