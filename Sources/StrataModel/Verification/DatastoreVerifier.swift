@@ -52,7 +52,7 @@ struct DatastoreVerifier {
 
   private mutating func checkLeftOut() throws(ModelError) {
     result.leftOut = try datastore.leftOutCount
-    for record in try datastore.leftOut(limit: 10_000) {
+    for record in try datastore.leftOut(limit: result.leftOut) {
       leftOut.insert(record.identifier)
       guard leftOut.count <= Self.listLimit else { continue }
       result.findings.append(

@@ -21,6 +21,7 @@ struct IndexSubject: Sendable {
   private var disordered = 0
   private var duplicates = 0
   private var behind = 0
+  private var withoutValue = 0
 
   init(_ index: EngineIndex) {
     self.index = index
@@ -37,7 +38,8 @@ struct IndexSubject: Sendable {
   mutating func add(_ other: IndexSubject) {
     expected.add(other.expected)
     spared += other.spared
-    findings += other.findings
+    findings += other.findings.prefix(max(0, DatastoreVerifier.listLimit - withoutValue))
+    withoutValue += other.withoutValue
   }
 
   var entries: Int { found.count }
@@ -70,12 +72,15 @@ struct IndexSubject: Sendable {
       return []
     }
     if let values = values(of: document, given) { return values }
-    // A stale index need not hold the record, but cannot be rebuilt either until the record is mended.
-    add(
-      "the record has no value that the index could hold", of: key, advice: "mend the record",
-      index.descriptor.isStale ? .note : .wrong)
+    withoutValue += 1
+    if withoutValue <= DatastoreVerifier.listLimit {
+      add("the record has no value that the index could hold", of: key, advice: "mend the record", severity)
+    }
     return []
   }
+
+  /// A stale index need not hold its records, but cannot be rebuilt either until those without a value are mended.
+  private var severity: Finding.Severity { index.descriptor.isStale ? .note : .wrong }
 
   /// Counts the entries that a record should have. `entry`: memory to make them in.
   mutating func expect(_ values: [[UInt8]], of identifier: [UInt8], _ entry: inout [UInt8]) {
@@ -125,6 +130,9 @@ struct IndexSubject: Sendable {
     if case .rule(let known)? = source { rule = known.text }
     if spared > 0 {
       add("the values of \(counted(spared, "record")) of older versions cannot be checked without the app", .note)
+    }
+    if withoutValue > DatastoreVerifier.listLimit {
+      add("\(withoutValue) records without a value in all", severity)
     }
     if index.descriptor.isStale {
       let count = missing + strays + disordered

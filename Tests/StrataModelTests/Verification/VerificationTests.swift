@@ -85,6 +85,31 @@ struct VerificationTests {
     #expect(found.findings.contains { $0.text == "130 faults of records in all" })
   }
 
+  @Test("very many records that have no value for an index are counted, and are not faults if they were left out")
+  func manyWithoutValue() throws {
+    let descriptor = DatastoreDescriptor(
+      key: "City", identifierType: "Int", identifierEncoding: .integer, identifierPath: ".id",
+      indexes: [IndexDescriptor(name: "size", kind: .oneToMany, encoding: .integer, valueType: "Int", rule: ".size")])
+    for isLeftOut in [true, false] {
+      let store = EngineStore.memory()
+      _ = try store.transact(CommitInfo(action: "import")) { transaction throws(ModelError) in
+        try DatastoreWriter.create(descriptor, in: transaction)
+        try onStorage {
+          let writer = DatastoreWriter(descriptor, in: transaction)
+          for id in 1...10_001 {
+            try writer.putRecord(Cities.key(id).bytes, RecordBytes.make(version: "1", content: Array("{}".utf8)))
+            if isLeftOut { try writer.leaveOut(Cities.key(id).bytes, "no size") }
+          }
+        }
+      }
+      let found = try #require(try store.verifyModel(at: store.head.commit).datastores.first)
+      #expect(found.isClean == isLeftOut)
+      #expect(found.leftOut == (isLeftOut ? 10_001 : 0))
+      #expect(found.indexes.first?.findings.count == (isLeftOut ? 0 : 21))
+      #expect(isLeftOut || found.indexes.first?.findings.last?.text == "10001 records without a value in all")
+    }
+  }
+
   private func markStale(_ names: [String], in store: EngineStore) throws {
     var descriptor = try store.headView.requiredDatastore("City").descriptor
     for name in names {
