@@ -128,9 +128,11 @@ package struct FileComparison: Sendable {
       let base = origin.map { before[$0] }
       if let origin { seen.insert(origin) }
       let edit = origin.flatMap { byNumber[$0 + 1] }
-      if base != now[index] { theirs += 1 }
+      // A row that could not be read, and cannot, is not a change.
+      let isTheirs = base ?? .null != now[index]
+      if isTheirs { theirs += 1 }
       guard let base, let edit else {
-        if base != now[index] { tell("row \(index + 1)", base, now[index], base) }
+        if isTheirs { tell("row \(index + 1)", base, now[index], base) }
         continue
       }
       tell("row \(index + 1)", base, now[index], edit.new)
@@ -201,7 +203,11 @@ package struct FileComparison: Sendable {
 
   private static func origins(of now: [Document], in before: [Document], by path: DocumentPath) -> [Int?] {
     var places: [Document: Int] = [:]
-    for (index, document) in before.enumerated() { if let value = document[path] { places[value] = index } }
+    for (index, document) in before.enumerated() {
+      guard let value = document[path], places.updateValue(index, forKey: value) != nil else { continue }
+      // A field that a person has chosen need not tell the rows apart.
+      return Document.origins(of: now, in: before)
+    }
     return now.map { document in document[path].flatMap { places.removeValue(forKey: $0) } }
   }
 }

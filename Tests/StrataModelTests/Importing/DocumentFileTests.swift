@@ -243,6 +243,18 @@ import Testing
     }
   }
 
+  @Test("rows that cannot be read, and rows that share the chosen identifier, are compared as they stand in the file")
+  func comparedAsTheyStand() throws {
+    try Self.withFile("f.csv", "id,a\n1,x\n1,y\noops\n") { path in
+      let (store, file) = try DocumentFile.open(path, identifier: "id")
+      try Self.edit(store, file, 1, ["a": "mine"])
+      try Data("id,a\n1,x\n1,y\noops\n2,z\n".utf8).write(to: URL(filePath: path))
+      guard case .changed(let comparison) = try file.rewritten(from: store) else { throw CancellationError() }
+      #expect((comparison.mine, comparison.theirs, comparison.overlaps) == (1, 1, 0))
+      #expect(String(decoding: comparison.merged, as: UTF8.self) == "id,a\n1,mine\n1,y\noops\n2,z\n")
+    }
+  }
+
   @Test("a store in memory is saved as one on the disk, with its history")
   func saved() throws {
     try Self.withFile("cities.csv", "id,name\n1,Bern\n2,Kobe\n") { path in
