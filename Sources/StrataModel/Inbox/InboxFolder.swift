@@ -37,10 +37,15 @@ package struct InboxFolder: Sendable {
 
   /// The letters that were refused.
   package func refused() throws(ModelError) -> [Refused] {
-    try LetterName.ordered(names(in: refusedPath).compactMap { LetterName($0) }).map { name throws(ModelError) in
-      let reason = try? read("\(refusedPath)/\(name).reason")
-      return Refused(name: name, reason: reason.map { String(decoding: $0, as: UTF8.self) } ?? "")
-    }
+    try refusedNames().map { Refused(name: $0, reason: reason(ofRefused: $0)) }
+  }
+
+  func refusedNames() throws(ModelError) -> [LetterName] {
+    LetterName.ordered(try names(in: refusedPath).compactMap { LetterName($0) })
+  }
+
+  func reason(ofRefused name: LetterName) -> String {
+    (try? read("\(refusedPath)/\(name).reason")).map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 
   /// Reads a letter that waits, or that was refused.

@@ -31,13 +31,12 @@ extension InboxFolder {
   ///   - limit: how many at most.
   ///   - known: letters that were listed before: their files do not change, and are not read again.
   package func notices(limit: Int = .max, known: [LetterNotice] = []) throws(ModelError) -> [LetterNotice] {
-    func notice(_ name: LetterName, isRefused: Bool, reason: String?) -> LetterNotice {
+    func notice(_ name: LetterName, isRefused: Bool) -> LetterNotice {
       known.first { $0.name == name && $0.isRefused == isRefused }
-        ?? LetterNotice(name, isRefused: isRefused, reason: reason, in: self)
+        ?? LetterNotice(name, isRefused: isRefused, reason: isRefused ? reason(ofRefused: name) : nil, in: self)
     }
-    let waiting = try self.waiting().prefix(limit).map { notice($0, isRefused: false, reason: nil) }
-    return try waiting
-      + refused().prefix(limit - waiting.count).map { notice($0.name, isRefused: true, reason: $0.reason) }
+    let waiting = try self.waiting().prefix(limit).map { notice($0, isRefused: false) }
+    return try waiting + refusedNames().prefix(limit - waiting.count).map { notice($0, isRefused: true) }
   }
 }
 

@@ -241,6 +241,21 @@ struct InboxTests {
     #expect(try actions(of: store) == ["1", "late"])
   }
 
+  @Test("letters that were listed before are not read again")
+  func listedOnce() throws {
+    let disk = SimulatedDisk()
+    let store = try store(on: disk)
+    let sender = sender(on: disk)
+    for number in 1...3 { try sender.send(letter("\(number)", at: Int64(number), patch(number, ["text": "x"]))) }
+    #expect(try store.applyLetters().count == 3)
+    try sender.send(letter("4", at: 4, put(4, "x")))
+    let letters = try store.letters(limit: 3)
+    #expect(letters.map(\.action) == ["4", "1", "2"] && letters.map(\.reason).last == "no record 2 in Note")
+    let opened = disk.counts[.open]
+    #expect(try store.letters(limit: 3) == letters)
+    #expect(disk.counts[.open] == opened)
+  }
+
   @Test("the outcomes of the letters before an error are reported")
   func outcomesBeforeError() throws {
     let disk = SimulatedDisk()
