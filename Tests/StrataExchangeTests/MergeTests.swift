@@ -38,6 +38,28 @@ struct MergeTests {
     }
   }
 
+  @Test("a record that one side has changed is left out of the indexes in the merge if it is so there")
+  func leftOut() throws {
+    func leaveOut(_ identifier: Int64, in store: ExchangedStore) throws {
+      let key = try KeyEncoding.integer.encode(.integer(identifier))
+      try store.own.engine.change { transaction in
+        try DatastoreWriter(ExchangedStore.descriptor, in: transaction).leaveOut(key, "no name")
+      }
+    }
+    let ours = try ExchangedStore("ada")
+    try ours.put(#"{"id":1,"name":"one"}"#, #"{"id":2,"name":"two"}"#, #"{"id":3,"name":"three"}"#)
+    try leaveOut(1, in: ours)
+    let theirs = try ExchangedStore("bob", isEmpty: true)
+    try theirs.fetchAndMerge(ours)
+    try theirs.put(#"{"id":1,"name":"mended"}"#, #"{"id":3,"name":"three","n":1}"#)
+    try leaveOut(3, in: theirs)
+    try ours.put(#"{"id":2,"name":"second"}"#)
+    try ours.fetchAndMerge(theirs)
+    let datastore = try #require(try ours.own.head.datastore("City"))
+    #expect(try datastore.leftOut(limit: 9).map(\.identifier.description) == ["3"])
+    try ours.expectSound()
+  }
+
   /// A row of the table: the record before, here, there, and what comes out; nil: none.
   struct Row: CustomStringConvertible, Sendable {
     var base: String?

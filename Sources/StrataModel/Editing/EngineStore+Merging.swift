@@ -155,12 +155,18 @@ private struct MergeApplication {
     let key = ours.descriptor.key
     let wanted = Set(identifiers.map(\.bytes))
     let writer = DatastoreWriter(ours.descriptor, in: transaction, format: store.formats[key])
+    let leftOut = try theirs.view.tree(.leftOut(of: key))
     for bytes in wanted {
       try writer.recordOrder.place(of: bytes).withProbe { probe in
         let place = writer.recordOrder.isBytes ? nil : probe
         if try !transaction.copyRecord(bytes, in: .records(of: key), from: theirs.view.view, probe: place) {
           // A commit that arrived as a whole, or that another store had compacted, has no trace of records deleted before it.
           try transaction.delete(bytes, in: .records(of: key), probe: place)
+        }
+        if case .bytes(let reason)? = try leftOut?.payload(probe) {
+          try writer.leaveOut(bytes, String(decoding: reason.array, as: UTF8.self))
+        } else {
+          try writer.removeFromLeftOut(bytes)
         }
       }
     }

@@ -329,7 +329,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   }
 
   /// Notes that a record is whole again, or gone.
-  private func removeFromLeftOut(_ identifier: [UInt8]) throws {
+  func removeFromLeftOut(_ identifier: [UInt8]) throws {
     guard hasLeftOut ?? true, try leftOut() != nil else { return }
     let name = TreeName.leftOut(of: descriptor.key)
     _ = try recordOrder.place(of: identifier).withProbe { probe in
