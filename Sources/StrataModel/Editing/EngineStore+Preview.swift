@@ -74,6 +74,7 @@ private struct PreviewWork {
         values = try indexing.values(
           of: new, under: edit.identifier, insteadOf: theirs, isBroughtBack: options.bringsBackContents)
       } catch .refused(let reason) {
+        let reason = "\(edit.datastore) \(edit.identifier): \(reason)"
         preview.refusals.append(
           EditRefusal(datastore: edit.datastore, index: nil, reason: reason, canBeMarkedStale: false))
         // The other indexes still show which values it would share.

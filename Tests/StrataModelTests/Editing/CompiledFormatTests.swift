@@ -158,7 +158,7 @@ struct CompiledFormatTests {
       (error as? ModelError)?.description.contains("keyNotFound(size) at .size") ?? false
     }
     let preview = try typed.preview(ChangeSet(changes: [edit]), options: EditOptions())
-    #expect(preview.refusals.map(\.reason) == ["keyNotFound(size) at .size"])
+    #expect(preview.refusals.map(\.reason) == ["Shirt \(Shirts.key("S")): keyNotFound(size) at .size"])
   }
   @Test("an imported row is read as the version under which it is written")
   func versionsOfRows() throws {
