@@ -12,6 +12,8 @@ package struct QueryIndex: Sendable {
   package var takesComparators: Bool
   /// Whether its entries have all that is wanted of a record.
   package var isCovering: Bool
+  /// Whether a sort by its subjects puts records in its order. A list is sorted as a list, and not by each of its elements.
+  package var hasOrder: Bool
   package var count: Int
   /// Returns the number of entries before a bound: O(log n).
   package var rank: @Sendable (KeyBound) throws(ModelError) -> Int
@@ -28,6 +30,7 @@ package struct QueryIndex: Sendable {
     self.hasManyValues = hasManyValues
     self.takesComparators = takesComparators
     self.isCovering = isCovering
+    hasOrder = !hasManyValues
     self.count = count
     self.rank = rank
   }

@@ -349,10 +349,10 @@ package struct QueryPlanner {
   private func isDescending(
     _ index: QueryIndex, after fixed: Int, for sort: [QuerySort], _ wanted: Wanted
   ) -> Bool? {
-    let settled = Set(index.subjects.prefix(fixed))
-    var seen = settled
+    var seen = index.hasOrder ? Set(index.subjects.prefix(fixed)) : []
     let unsettled = sort.filter { seen.insert($0.subject).inserted }
     let tiers = Array(zip(index.subjects, index.encodings)).dropFirst(fixed)
+    guard index.hasOrder || tiers.isEmpty else { return nil }
     // Tiers beyond those of the sort would come between records that are equal in it.
     guard unsettled.count == tiers.count || wanted.need == .end && unsettled.count < tiers.count else { return nil }
     var isDescending: Bool?
