@@ -81,7 +81,7 @@ extension ReadableDatastore {
     for index in indexes where !index.descriptor.isStale {
       let rule =
         if let declared = index.descriptor.declaredRule { declared } else { try knownRule(of: index.descriptor) }
-      if let rule, rule.tiers.map(\.path) == [path] { return index }
+      if let rule, rule.tiers.map(\.path) == [path], try !index.mayLackValues { return index }
     }
     return nil
   }
@@ -91,6 +91,24 @@ extension ReadableDatastore {
   package func proveRules(_ progress: WorkProgress?) throws(ModelError) {
     guard let own = self as? EngineDatastore, !own.view.store.engine.isServed else { return }
     _ = try own.view.store.proofs.rules(of: own, progress: progress)
+  }
+}
+
+extension ReadableIndex {
+  /// Whether records may have values that the index lacks: if a declared path passes a list of objects, an index of one value has null there,
+  /// and others nothing. The paths of an app's types pass none.
+  var mayLackValues: Bool {
+    get throws(ModelError) {
+      guard let rule = descriptor.declaredRule else { return false }
+      let nested = rule.tiers.filter { $0.path.components.count > 1 }
+      guard !rule.hasManyValues, rule.tiers.count == 1 else {
+        return nested.contains { rule.hasManyValues || $0.encoding.isOptional }
+      }
+      guard nested.contains(where: \.encoding.isOptional), case let count = try count, count > 0 else { return false }
+      // Nulls come first, or last in an index that descends.
+      let (first, last) = (try entries(at: 0..<1).first, try entries(at: count - 1..<count).first)
+      return first?.value == .null || last?.value == .null
+    }
   }
 }
 

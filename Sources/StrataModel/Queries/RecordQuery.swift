@@ -187,6 +187,8 @@ extension QueryIndex {
       name: descriptor.name, subjects: paths.map { .path($0) }, encodings: descriptor.tierEncodings,
       isCompound: paths.count > 1, hasManyValues: descriptor.kind.hasManyValues, count: count,
       rank: { bound throws(ModelError) in try index.rank(of: bound) })
+    // Data is sorted as the text that it has in a record.
+    if try index.mayLackValues || encodings.contains(where: { KeyShape($0).encoding == .data }) { hasOrder = false }
   }
 
   /// Makes the planner's form of the primary tree, in the order of the identifiers.

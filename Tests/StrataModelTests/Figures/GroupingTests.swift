@@ -130,4 +130,20 @@ import Testing
       #expect(group.figures[2] == prices.max().map { .number(NumberText($0)) } ?? .null)
     }
   }
+
+  @Test("a path through some lists is counted by its values and not by an index, which has none of those")
+  func listsInSomeRecords() throws {
+    let store = EngineStore.memory()
+    var list = DocumentList([
+      ["id": 1, "a": ["b": "m"]], ["id": 2, "a": [["b": "z"], ["b": "m"]]], ["id": 3, "a": ["b": "d"]], ["id": 4],
+    ])
+    let path = try Self.path("a.b")
+    let plan = ImportPlan(
+      datastore: "City", identifier: try Self.path("id"), indexes: [.init(name: "ab", path: path)])
+    _ = try Importer(store, plan).run(&list)
+    let datastore = try #require(try store.head.datastore("City"))
+    let groups = try RecordGrouping(by: [path], figures: [.count]).groups(of: RecordQuery(), in: datastore)
+    #expect(groups.map(\.keys) == [[.null], ["d"], ["m"], ["z"]])
+    #expect(groups.map(\.count) == [1, 1, 2, 1])
+  }
 }

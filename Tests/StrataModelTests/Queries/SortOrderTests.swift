@@ -29,4 +29,34 @@ struct SortOrderTests {
     #expect(try query.plan(in: datastore).shortText == "INDEX tags")
     #expect(try Self.ids(query, in: store) == [10, 30, 50, 70, 90, 0, 20, 40, 60, 80])
   }
+
+  @Test("a sort by a path through lists takes their first values, which an index of the path does not have")
+  func paths() throws {
+    let path = try DocumentPath(parsing: "a.b")
+    var list = DocumentList([
+      ["id": 1, "a": ["b": "m"]], ["id": 2, "a": [["b": "z"], ["b": "c"]]], ["id": 3, "a": ["b": "d"]], ["id": 4],
+    ])
+    let store = EngineStore.memory()
+    let plan = ImportPlan(
+      datastore: "City", identifier: try DocumentPath(parsing: "id"), indexes: [.init(name: "ab", path: path)])
+    _ = try Importer(store, plan).run(&list)
+    let query = RecordQuery(sort: [(path, false)])
+    #expect(try Self.ids(query, in: store) == [4, 3, 1, 2])
+    #expect(try Self.ids(query, in: store, limit: 3) == [4, 3, 1])
+  }
+
+  @Test("data is sorted as the text that records have, and not as the bytes that an index has")
+  func data() throws {
+    let path = DocumentPath([.member("seal")])
+    var descriptor = Cities.descriptor
+    descriptor.indexes = [
+      IndexDescriptor(name: "seal", kind: .oneToMany, encoding: .data, valueType: "Data", keyPathName: "seal")
+    ]
+    let store = EngineStore.memory()
+    let documents = try ["AA==", "+A==", "/w=="].enumerated().map { id, seal in
+      try Cities.document(id).setting(path, to: .string(seal))
+    }
+    try Cities.write(documents, to: store, as: descriptor)
+    #expect(try Self.ids(RecordQuery(sort: [(path, false)]), in: store) == [1, 2, 0])
+  }
 }
