@@ -82,13 +82,17 @@ package struct RecordQuery: Sendable {
 
   func sortKey(of record: Record) -> [UInt8] { sortKey(of: (try? record.document()) ?? .null) }
 
-  /// The query with names of indexes replaced by their paths, if no field has the name.
+  /// The query with names of indexes replaced by their paths, if no field of the first thousand records has the name.
   func named(in datastore: any ReadableDatastore) -> RecordQuery {
     var paths: [DocumentPath: DocumentPath] = [:]
+    let used = Set((filter?.paths ?? []) + sort.map(\.path))
     let over = Set(datastore.indexes.flatMap { $0.descriptor.subjectPaths ?? [] })
     for index in datastore.indexes {
       let name = DocumentPath([.member(index.descriptor.name)])
-      if !over.contains(name), let path = index.descriptor.subjectPaths, path.count == 1 { paths[name] = path[0] }
+      guard used.contains(name), !over.contains(name), let path = index.descriptor.subjectPaths, path.count == 1,
+        !datastore.hasField(name)
+      else { continue }
+      paths[name] = path[0]
     }
     guard !paths.isEmpty else { return self }
     return RecordQuery(
@@ -160,6 +164,16 @@ extension ReadableDatastore {
       throw .noSuchIndex(name, datastore: descriptor.key, known: indexes.map(\.descriptor.name))
     }
     return index
+  }
+
+  /// Whether one of the first thousand records has a field.
+  fileprivate func hasField(_ path: DocumentPath) -> Bool {
+    guard var records = try? records(at: 0..<1_000) else { return false }
+    while (try? records.next()) == true {
+      let document = try? records.rawRecord()?.document(at: DocumentSelection([path]))
+      if document?[path] != nil { return true }
+    }
+    return false
   }
 }
 

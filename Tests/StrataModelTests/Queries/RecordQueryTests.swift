@@ -322,6 +322,25 @@ struct RecordQueryTests {
     #expect(try sentences("tags has \"a\"").isEmpty)
   }
 
+  @Test("a name that records have as a field means that field, and otherwise the index that is called so")
+  func namesOfIndexes() throws {
+    let store = EngineStore.memory()
+    var list = DocumentList([
+      ["id": 1, "country": "x", "nation": "y", "area": "z"], ["id": 2, "country": "y", "nation": "x", "area": "w"],
+    ])
+    let indexes = try [("country", "nation"), ("zone", "area")].map { name, path in
+      ImportPlan.Index(name: name, path: try DocumentPath(parsing: path))
+    }
+    let plan = ImportPlan(datastore: "City", identifier: try DocumentPath(parsing: "id"), indexes: indexes)
+    _ = try Importer(store, plan).run(&list)
+    for (text, expected) in [("country = \"x\"", 1), ("nation = \"x\"", 2), ("zone = \"z\"", 1)] {
+      let found = try Self.answer(RecordQuery(filter: Filter(parsing: text)), Self.datastore(store))
+      #expect(found.map { Self.number($0, "id") } == [expected], "\(text)")
+    }
+    let sort = RecordQuery(sort: [(DocumentPath([.member("country")]), true)])
+    #expect(try Self.answer(sort, Self.datastore(store)).map { Self.number($0, "id") } == [2, 1])
+  }
+
   @Test("a cursor of another query, and text that is none, are refused")
   func cursors() throws {
     let datastore = try Self.datastore(Self.store([Cities.document(1)]))
