@@ -21,6 +21,8 @@ package struct ReadableRest: ReadableDatastore {
 
   package var descriptor: DatastoreDescriptor { whole.descriptor }
   package var count: Int { get throws(ModelError) { try whole.count } }
+  package var leftOutCount: Int { get throws(ModelError) { try whole.leftOutCount } }
+  package func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord] { try whole.leftOut(limit: limit) }
   package var primary: any ReadableIndex { rest(of: whole.primary) }
   package var indexes: [any ReadableIndex] { whole.indexes.map(rest) }
 
@@ -68,16 +70,17 @@ private struct ReadableEntriesRest: ReadableIndex {
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
     do { return try whole.entries(at: ranks) } catch { guard error.exitStatus == 3 else { throw error } }
     var found: [IndexEntry] = []
-    var lost: (ranks: Range<Int>, error: ModelError)?
+    var lost: [(ranks: Range<Int>, error: ModelError)] = []
     for rank in ranks.clamped(to: 0..<(try whole.count)) {
       do {
         found += try whole.entries(at: rank..<rank + 1)
       } catch {
         guard error.exitStatus == 3 else { throw error }
-        lost = ((lost?.ranks.lowerBound ?? rank)..<rank + 1, error)
+        let isNext = lost.last?.ranks.upperBound == rank
+        lost.append(((isNext ? lost.removeLast().ranks.lowerBound : rank)..<rank + 1, error))
       }
     }
-    if let lost { tell(sentence(lost.ranks, lost.error)) }
+    for (ranks, error) in lost { tell(sentence(ranks, error)) }
     return found
   }
 

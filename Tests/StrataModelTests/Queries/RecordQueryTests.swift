@@ -309,6 +309,9 @@ struct RecordQueryTests {
     #expect(try Self.answer(small, Self.datastore(store)).map { Self.number($0, "id") } == [0, 1, 2, 3, 4, 200])
     let first = try Self.answer(RecordQuery(sort: [(path, false)]), Self.datastore(store), limit: 5)
     #expect(first.map { Self.number($0, "id") } == [0, 1, 2, 3, 200])
+    // Also if damaged records are left out.
+    let rest = ReadableRest(of: try Self.datastore(store), keepsRanks: true) { _ in }
+    #expect(try Self.answer(small, rest).map { Self.number($0, "id") } == [0, 1, 2, 3, 4, 200])
   }
 
   @Test("a name that nothing has is told of with those that look like it")
