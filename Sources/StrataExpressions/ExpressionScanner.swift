@@ -184,7 +184,10 @@ extension ExpressionScanner {
       }
     }
     var source = String.UnicodeScalarView()
-    while at < scalars.count, scalars[at] != "/" {
+    // A slash in brackets is a character of theirs.
+    var isInBrackets = false
+    while at < scalars.count, isInBrackets || scalars[at] != "/" {
+      if scalars[at] == "[" || scalars[at] == "]" { isInBrackets = scalars[at] == "[" }
       if scalars[at] == "\\", at + 1 < scalars.count {
         if scalars[at + 1] != "/" { source.append(scalars[at]) }
         at += 1
