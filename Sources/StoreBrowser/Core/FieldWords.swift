@@ -22,8 +22,7 @@ extension Outline.Datastore {
 
 extension IndexDescriptor {
   fileprivate func isMade(from path: DocumentPath) -> Bool {
-    let tiers = tiers.compactMap { ($0.rule ?? $0.keyPathName).flatMap { try? DocumentPath(parsing: $0) } }
-    return (tiers + [documentPath].compactMap(\.self)).contains { $0.contains(path) }
+    (tierPaths + [documentPath].compactMap(\.self)).contains { $0.contains(path) }
   }
 
   /// The origin of the rule, and the conditions that edits must meet, as the end of a sentence.

@@ -79,7 +79,15 @@ extension IndexDescriptor {
   }
 
   /// The document path of its values, declared or by the name of the key path; nil if it is unknown.
-  package var documentPath: DocumentPath? { (rule ?? keyPathName).flatMap { try? DocumentPath(parsing: $0) } }
+  package var documentPath: DocumentPath? { Self.documentPath(rule, keyPathName) }
+
+  /// The paths of its tiers, as far as they are known.
+  package var tierPaths: [DocumentPath] { tiers.compactMap { Self.documentPath($0.rule, $0.keyPathName) } }
+
+  private static func documentPath(_ rule: String?, _ keyPathName: String?) -> DocumentPath? {
+    if let rule { return try? DocumentPath(parsing: rule) }
+    return keyPathName.flatMap { documentPath(ofKeyPath: $0) }
+  }
 
   /// Whether a declared rule gives the values of the index.
   package var hasDeclaredRule: Bool { declaredRule != nil }
@@ -92,8 +100,8 @@ extension IndexDescriptor {
     return IndexRule(self, paths: paths, origin: .declared)
   }
 
-  /// The document paths that the stored key-path names spell, `\City.population` and `population` alike; nil if one is
-  /// not stored or cannot be parsed.
+  /// The document paths that the stored key-path names spell, `\City.population` and `population` alike, and `place.city` for
+  /// `.place?.city?`; nil if one is not stored or cannot be parsed.
   var namedPaths: [DocumentPath]? {
     let names = tiers.isEmpty ? [keyPathName] : tiers.map(\.keyPathName)
     let paths = names.compactMap { $0.flatMap { Self.documentPath(ofKeyPath: $0) } }

@@ -215,7 +215,10 @@ package struct KeyInterval: Hashable, Sendable, CustomStringConvertible {
 
   /// The call that loads the range: `load("Ca"..<"Le", from: \.author)`; of the primary order without `from:`.
   package func swiftCall(from keyPath: String?) -> String {
-    "load(\(swiftText)\(keyPath.map { ", from: \\\($0.hasPrefix(".") ? $0 : "." + $0)" } ?? ""))"
+    var keyPath = keyPath
+    // The name of a path through an optional ends in a mark that code does not have.
+    while keyPath?.last == "?" { keyPath?.removeLast() }
+    return "load(\(swiftText)\(keyPath.map { ", from: \\\($0.hasPrefix(".") ? $0 : "." + $0)" } ?? ""))"
   }
 }
 

@@ -14,10 +14,8 @@ package struct ReferenceFields: Sendable, Hashable {
   package init(_ descriptor: DatastoreDescriptor, told: [String: String] = [:]) {
     var targets = told
     for index in descriptor.indexes {
-      guard let target = index.target, let path = index.rule ?? index.keyPathName,
-        let parsed = try? DocumentPath(parsing: path)
-      else { continue }
-      targets[parsed.withoutPositions] = target
+      guard let target = index.target, let path = index.documentPath else { continue }
+      targets[path.withoutPositions] = target
     }
     self.targets = targets
     entities = descriptor.keepsEntities ? descriptor.key : nil

@@ -34,6 +34,20 @@ struct IndexRuleTests {
     #expect(path(rules["tags"]) == ".tags")
   }
 
+  @Test("a key path through optionals leads to the field that records have, as a reference too")
+  func optionalKeyPaths() {
+    let field = DocumentPath([.member("place"), .member("city")])
+    for name in [".place?.city?", "\\Book.place?.city", ".place!.city"] {
+      let index = IndexDescriptor(
+        name: "city", kind: .oneToMany, encoding: .optional(.string), valueType: "Optional<String>", keyPathName: name,
+        target: "City")
+      #expect(index.documentPath == field, "\(name)")
+      let books = DatastoreDescriptor(
+        key: "Book", instanceType: "Book", identifierType: "Int", identifierEncoding: .integer, indexes: [index])
+      #expect(ReferenceFields(books).target(of: field) == "City", "\(name)")
+    }
+  }
+
   @Test("a proof tells how many records it has read, ends when it is told to, and is made once for a state")
   func progress() throws {
     let store = try Cities.store(1_100)

@@ -111,6 +111,7 @@ struct KeyIntervalTests {
   func call() throws {
     let interval = try KeyInterval(parsing: "Ca ..< Le", encoding: .string)
     #expect(interval.swiftCall(from: ".author") == #"load("Ca"..<"Le", from: \.author)"#)
+    #expect(interval.swiftCall(from: ".place?.city?") == #"load("Ca"..<"Le", from: \.place?.city)"#)
     #expect(interval.swiftCall(from: nil) == #"load("Ca"..<"Le")"#)
     #expect(KeyValue.string("a\"\\\n\u{200B}").swiftText == #""a\"\\\n\u{200B}""#)
   }
