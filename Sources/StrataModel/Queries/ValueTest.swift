@@ -51,9 +51,14 @@ struct ValueTest: Sendable {
   private init?(_ intervals: [KeyInterval], _ encoding: KeyEncoding) {
     switch encoding {
     case .optional(let inner):
-      guard let test = ValueTest(intervals.filter { $0.upper != .including(.null) }, inner) else { return nil }
+      // Null comes before all values, so that none lies before an end at it, and all lie behind one.
+      let ofValues = intervals.filter { $0.upper.value != .null }
+        .map { KeyInterval(lower: $0.lower.value == .null ? .open : $0.lower, upper: $0.upper) }
+      guard let test = ValueTest(ofValues, inner) else { return nil }
       self = test
-      null = intervals.contains { $0.lower == .open || $0.lower == .including(.null) }
+      null = intervals.contains {
+        ($0.lower == .open || $0.lower == .including(.null)) && $0.upper != .excluding(.null)
+      }
     case .integer, .unsigned: number = .integers(intervals.compactMap(\.integers))
     case .double: number = .doubles(intervals)
     case .string:
@@ -164,7 +169,7 @@ extension KeyInterval {
   fileprivate var integers: ClosedRange<Int64>? {
     var (first, last) = (Int64.min, Int64.max)
     switch lower {
-    case .open, .excluding(.null): break
+    case .open: break
     // Beyond all integers of 64 bits.
     case .including(.decimal(let text)), .excluding(.decimal(let text)): if text.first != "-" { return nil }
     case .including(.integer(let value)): first = value

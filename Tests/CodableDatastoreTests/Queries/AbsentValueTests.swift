@@ -112,6 +112,43 @@ struct AbsentValueTests {
     #expect(least == nil && greatest == nil)
   }
 
+  struct Note: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var rank: Int?
+    var text: String?
+    var share: Double?
+  }
+
+  struct NoteFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case one = 1 }
+    typealias Instance = Note
+    static let defaultKey: DatastoreKey = "Notes"
+    static let currentVersion = Version.one
+  }
+
+  @Test("nil comes before all values, also where the stored texts are compared with it")
+  func comparedWithNil() async throws {
+    let notes = MemoryPersistence().datastore(NoteFormat.self)
+    let all = (0..<80).map { number in
+      number % 3 == 0 ? Note(id: number) : Note(id: number, rank: number, text: "t\(number)", share: Double(number) / 2)
+    }
+    try await notes.persist(contentsOf: all)
+    let (rank, text, share): (Int?, String?, Double?) = (nil, nil, nil)
+    let held = all.filter { $0.rank != nil }
+    for (predicate, expected) in [
+      (#Predicate { $0.rank < rank }, []), (#Predicate { $0.text < text }, []), (#Predicate { $0.share < share }, []),
+      (#Predicate { $0.rank > rank }, held), (#Predicate { $0.text > text }, held),
+      (#Predicate { $0.share > share }, held), (#Predicate { $0.rank >= rank }, all),
+      (#Predicate { $0.text >= text }, all), (#Predicate { $0.share >= share }, all),
+      (#Predicate { !($0.rank <= rank) }, held), (#Predicate { !($0.text <= text) }, held),
+      (#Predicate { !($0.share <= share) }, held),
+    ] as [(Predicate<Note>, [Note])] {
+      let query = notes.load(where: predicate).scanning()
+      #expect(try await query.all() == expected, "\(predicate)")
+      #expect(try await query.count == expected.count, "\(predicate)")
+    }
+  }
+
   struct Shop: Codable, Identifiable, Sendable {
     struct Place: Codable, Sendable {
       var city: String
