@@ -313,7 +313,10 @@ struct TypedQueryRun<Format: DatastoreFormat> {
         let (identifier, record) = (candidate.key.bytes, try record(of: candidate))
         do {
           if isTimeToYield() { await slices.yieldTask() }
-          guard let match = try await match(record, told: told(by: record), key: identifier) else { continue }
+          // One that does not decode must not take the place of another within the limit.
+          let match = try await match(
+            record, told: told(by: record), key: identifier, needsInstance: unreadable != nil && page.most < .max)
+          guard let match else { continue }
           let key = try order.sortBytes(of: try await row(of: match, key: identifier, &reading))
           guard kept.accepts(key) else { continue }
           try throwingStoreErrors { try kept.add(SortedKey(key: key, identifier: try tie.bytes(of: candidate.key))) }
