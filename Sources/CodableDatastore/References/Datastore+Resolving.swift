@@ -114,7 +114,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
           resolved.append(found)
         } else {
           let instance = try await create(item)
-          if try await persist(instance) != nil { throw DatastoreInterfaceError.instanceAlreadyExists }
+          _ = try await core.persist(instance, identifier: instance.id, isNew: true)
           resolved.append(Resolved(instance: instance, isCreated: true))
         }
       }

@@ -5,7 +5,11 @@ import StrataEngine
 
 extension DatastoreCore {
   /// Inserts or replaces an instance and returns the previous one. If `touch` is true, an equal instance is written again as a new version.
-  func persist(_ instance: Instance, identifier: Identifier, touch: Bool = false) async throws -> Instance? {
+  ///
+  /// - Parameter isNew: Whether to throw if there is one, which need not decode.
+  func persist(
+    _ instance: Instance, identifier: Identifier, touch: Bool = false, isNew: Bool = false
+  ) async throws -> Instance? {
     let prepared = try await prepare(instance, identifier: identifier)
     try await readyForWriting()
     return try await Transactions.write(
@@ -13,7 +17,7 @@ extension DatastoreCore {
       // A commit checks an index that enforces uniqueness for duplicates.
       presumption: indexes.contains { $0.isUnique } ? .thatAsks : .thatAsksNobody
     ) { scope in
-      try await self.persist(prepared, touch: touch, in: scope)
+      try await self.persist(prepared, touch: touch, isNew: isNew, in: scope)
     }
   }
 
@@ -85,7 +89,7 @@ extension DatastoreCore {
 
   /// Writes a prepared record. The caller must hold the scope's turn.
   func persist(
-    _ prepared: PreparedRecord<Identifier>, touch: Bool = false, in scope: TransactionScope
+    _ prepared: PreparedRecord<Identifier>, touch: Bool = false, isNew: Bool = false, in scope: TransactionScope
   ) async throws -> Instance? {
     try await prepareTrees(for: prepared, in: scope)
     let writer = try writer(in: scope)
@@ -96,6 +100,7 @@ extension DatastoreCore {
       recordChange(prepared.identifier, key: prepared.key, old: nil, new: prepared.record, in: scope)
       return nil
     }
+    if isNew { throw DatastoreInterfaceError.instanceAlreadyExists }
     let old = try await decoded(found.bytes, key: prepared.key, in: scope)
     _ = try scope.change { _ in
       try writer.put(
