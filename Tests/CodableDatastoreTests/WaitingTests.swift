@@ -342,8 +342,10 @@ struct WaitingTests {
     }
   }
 
-  @Test("a warm-up is waited for however long it takes, in a transaction and by itself", arguments: [false, true])
-  func longWarmUp(inTransaction: Bool) async throws {
+  @Test(
+    "a warm-up is waited for however long it takes, by itself, in a transaction and before the first write of one",
+    arguments: [(false, false), (true, false), (true, true)])
+  func longWarmUp(inTransaction: Bool, writes: Bool) async throws {
     let place = TemporaryPlace()
     let old = try DiskPersistence(readWriteURL: place.url)
     try await OldShelfFormat.Datastore.JSONStore(
@@ -357,13 +359,18 @@ struct WaitingTests {
       persistence: persistence,
       migrations: [
         .first: { decoder, data in
-          converting.open()
-          await goesOn.wait()
-          return try decoder.decode(Shelf.self, from: data)
+          let shelf = try decoder.decode(Shelf.self, from: data)
+          if shelf.id == 1 {
+            converting.open()
+            await goesOn.wait()
+          }
+          return shelf
         }
       ])
     let warming = Task.detached {
-      if inTransaction {
+      if writes {
+        _ = try await persistence.perform { try await shelves.persist(Shelf(id: 2, name: "Shelf 2")) }
+      } else if inTransaction {
         try await persistence.perform { try await shelves.warm() }
       } else {
         try await shelves.warm()

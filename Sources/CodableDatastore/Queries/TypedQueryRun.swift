@@ -77,7 +77,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     bytes = StoredReading(planned.plan.isTested ? predicates : [], expectsMany: expectsMany)
     let trees = planned.trees
     candidates = QueryCandidates(
-      planned.plan, after: page.after.map { StoredKey(bytes: $0.identifier, value: .null) }
+      planned.plan, after: page.after.map { StoredKey(bytes: $0.identifier, value: .null) },
+      goOn: { scope?.work?.uses.add(1, ordering: .relaxed) }
     ) { name in
       guard let entries = trees[name] else { throw DatastoreError.missingIndex }
       return entries

@@ -125,9 +125,6 @@ enum Transactions {
     try await parent.turns.acquire()
     defer { parent.turns.pass() }
     let scope = try parent.beginChild(outer: current, runsOwnCode: runsOwnCode)
-    let work = runsOwnCode ? nil : scope.work
-    work?.libraryWork.add(1, ordering: .relaxed)
-    defer { work?.libraryWork.subtract(1, ordering: .relaxed) }
     do {
       let result = try await run(isolation: actor, body, in: scope, false)
       try scope.finish()

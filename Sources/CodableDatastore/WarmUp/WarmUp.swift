@@ -1,5 +1,6 @@
 import StrataModel
 import StrataEngine
+import StrataLocks
 
 /// One run of making a store fit its declaration, within a transaction.
 ///
@@ -17,6 +18,8 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
   ///
   /// - Returns: The report, to be completed when the changes are durable; nil if nothing was to be done.
   @concurrent func run() async throws -> WarmUpReport<Format>? {
+    scope.work?.libraryWork.add(1, ordering: .relaxed)
+    defer { scope.work?.libraryWork.subtract(1, ordering: .relaxed) }
     let savepoint = try scope.step { try $0.savepoint() }
     do {
       let report = try await makeFit()
