@@ -330,6 +330,25 @@ struct WaitingTests {
     #expect(try await books.load(...).map(\.id).all() == [1, 3])
   }
 
+  @Test("so is one that waits for the condition of a deletion", arguments: [false, true])
+  func silentCondition(inTransaction: Bool) async throws {
+    let clock = ManualClock()
+    let persistence = MemoryPersistence(slices: .shared, clock: clock)
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    func delete() async throws -> Int {
+      try await books.load(...).delete { _ in
+        let beside = Task.detached { try await books.persist(Book(id: 2, title: "B")) }
+        for _ in 0..<9 { await clock.advance(by: .seconds(4)) }
+        await #expect(throws: StoreError.self) { try await beside.value }
+        return true
+      }
+    }
+    let count = inTransaction ? try await persistence.perform { try await delete() } : try await delete()
+    #expect(count == 1)
+    #expect(try await books.count == 0)
+  }
+
   @Test("each instance that a query looks at counts as read, also if it finds none")
   func vainSearch() async throws {
     let books = PlainBookFormat.datastore(persistence)

@@ -142,7 +142,9 @@ extension Query where AccessMode == ReadWrite {
   /// - Throws: As ``Query/delete()``, and the error of the condition. Then none is deleted.
   @discardableResult
   public func delete(where condition: (Format.Instance) async throws -> Bool) async throws -> Int {
-    try await write(named: "delete \(core.key)", runsOwnCode: false) { run, scope in
+    // Writes beside it in a transaction are not refused: most deletions have no condition that could wait for them.
+    let isOutermost = Transactions.scope(for: core.store) == nil
+    return try await write(named: "delete \(core.key)", runsOwnCode: isOutermost) { run, scope in
       guard let found = try await run.next() else { return nil }
       return if try await condition(found.instance) { try await delete(found.key, in: scope) } else { false }
     }
@@ -162,7 +164,7 @@ extension Query where AccessMode == ReadWrite {
   ///   place in an index. Then nothing is changed.
   @discardableResult
   public func update(_ change: (inout Format.Instance) async throws -> Void) async throws -> Int {
-    try await write(named: "update \(core.key)", runsOwnCode: true) { run, scope in
+    try await write(named: "update \(core.key)", options: [], runsOwnCode: true) { run, scope in
       guard let found = try await run.next() else { return nil }
       guard let identifier = core.identifiers.value(of: found.key) else {
         throw DatastoreInterfaceError.instanceNotFound
@@ -182,19 +184,19 @@ extension Query where AccessMode == ReadWrite {
   ///
   /// - Parameter body: Takes the next instance of the run, and returns whether it was changed; nil at the end.
   private func write(
-    named action: String, runsOwnCode: Bool,
+    named action: String, options: UnsafeTransactionOptions = .retriesConflicts, runsOwnCode: Bool,
     _ body: (inout TypedQueryRun<Format>, TransactionScope) async throws -> Bool?
   ) async throws -> Int {
     try await core.readyForWriting()
-    return try await whole { try await writeOnce(named: action, runsOwnCode: runsOwnCode, body) }
+    return try await whole { try await writeOnce(named: action, options, runsOwnCode: runsOwnCode, body) }
   }
 
   private func writeOnce(
-    named action: String, runsOwnCode: Bool,
+    named action: String, _ options: UnsafeTransactionOptions, runsOwnCode: Bool,
     _ body: (inout TypedQueryRun<Format>, TransactionScope) async throws -> Bool?
   ) async throws -> Int {
     try await Transactions.run(
-      store: core.store, actionName: action, options: runsOwnCode ? [] : .retriesConflicts, runsOwnCode: runsOwnCode
+      store: core.store, actionName: action, options: options, runsOwnCode: runsOwnCode
     ) { scope, _ in
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       var changed = 0
