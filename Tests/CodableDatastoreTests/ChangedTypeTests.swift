@@ -140,6 +140,7 @@ struct ChangedTypeTests {
     await #expect { try await heavy.all() } throws: { isOdd($0) }
     await #expect { try await heavy.explain() } throws: { isOdd($0) }
     await #expect(throws: Odd.self) { try await parts.warm() }
+    await #expect(throws: Odd.self) { try await parts.migrateEntireStore(ifLessThan: .second) }
     await #expect(throws: Odd.self) { try await parts.delete(2) }
     let odd = Mutex<[Bool]>([])
     let rest = parts.load(...).skippingUnreadable { error in odd.withLock { $0.append(isOdd(error)) } }

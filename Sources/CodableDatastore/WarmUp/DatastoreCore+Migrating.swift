@@ -33,7 +33,11 @@ extension DatastoreCore {
     let stored = try descriptor(of: tree)
     var forced = try plan(for: stored, isEmpty: tree.isWithoutEntries)
     add(stored, &forced)
-    if !forced.isEmpty { try await warmUp(forced: forced) }
+    do {
+      if !forced.isEmpty { try await warmUp(forced: forced) }
+    } catch let error as UnreadableInstanceError {
+      throw error.thrown
+    }
     await listener.hear(.complete(total: Int(clamping: try tree.entryCount)))
   }
 }
