@@ -467,6 +467,19 @@ struct SeveralCopiesTests {
     #expect(try await parcels.count == 0)
   }
 
+  @Test("two saves that count on from one reading both count, also to the same number")
+  func countersReadAt() async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    let books = pages(here)
+    func page(_ visits: Int, _ title: String = "x") -> Page { Page(id: 1, tags: [], visits: visits, title: title) }
+    try await books.persist(page(10))
+    let read = try #require(try await here.head).id
+    #expect(try await books.persist(page(11), readAt: read) == page(11))
+    #expect(try await books.persist(page(11), readAt: read) == page(12))
+    #expect(try await books.persist(page(10, "y"), readAt: read) == page(12, "y"))
+    #expect(try await books.load(1) == page(12, "y"))
+  }
+
   @Test("a name that is none, a remote that is there, and a push to a head that moved are errors with a sentence")
   func errors() async throws {
     let here = try DiskPersistence(readWriteURL: ours.url)

@@ -12,6 +12,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// try await cities.persist(edited, readAt: read.id)
   /// ```
   ///
+  /// Each call is a change of its own: of a counter, both of two equal changes count. Read the instance again before you save it again.
+  ///
   /// - Parameter commit: The commit at which the instance was read.
   /// - Returns: The instance that is stored now.
   /// - Throws: ``StoreError`` of kind `refused` if both changed the same field, if the type cannot hold both changes, or if the instance was deleted meanwhile: saving an old
@@ -46,7 +48,8 @@ extension DatastoreCore {
     guard !attributes.isEmpty else { return instance }
     let descriptor = try throwingStoreErrors { try DatastoreDescriptor(bytes: attributes) }
     let merge = try await RecordMerge(
-      descriptor, base: content(of: before), mine: content(of: Bytes(prepared.record)), theirs: content(of: present))
+      descriptor, base: content(of: before), mine: content(of: Bytes(prepared.record)), theirs: content(of: present),
+      countsEqualChanges: true)
     switch merge.outcome {
     case .mine: return instance
     case .theirs:
