@@ -224,11 +224,14 @@ struct TypedQueryRun<Format: DatastoreFormat> {
 
   /// The row of a record: of its text, or else of its instance.
   @inline(__always)
-  func row<Row>(
+  mutating func row<Row>(
     of match: Match, key: @autoclosure () -> [UInt8], _ reading: inout RowReading<Instance, Row>
   ) async throws -> Row {
-    if match.instance == nil, let row = reading.row(of: match.record, in: core) { return row }
-    let instance = if let own = match.instance { own } else { try await instance(of: match.record, key: key()) }
+    if let own = match.instance { return try reading.row(of: own, match.record, in: core) }
+    if let row = reading.row(of: match.record, in: core) { return row }
+    let instance = try await instance(of: match.record, key: key())
+    // Only the text has told that it meets the conditions.
+    if isTested, bytes.differs(instance, from: match.record, of: core) { throw DecodedOtherwise(datastore: core.key) }
     return try reading.row(of: instance, match.record, in: core)
   }
 

@@ -353,6 +353,20 @@ struct StoredTextTests {
     #expect(try await query(walked).collectInstances(upTo: .infinity).map(\.id) == expected.map(\.id))
   }
 
+  @Test("an instance that only its text would let in is in no sum, sort or group, nor unnoticed in selected values")
+  func changedWithin() async throws {
+    func query() async throws -> Query<TidyFormat, ReadWrite> {
+      let store = try await filled(TidyFormat.self, tidies(count: 3_000, odd: [40]))
+      return store.load(where: #Predicate { $0.name == "odd" }).scanning()
+    }
+    #expect(try await query().sum(of: \.id) == 0)
+    #expect(try await query().sorted(by: \.count).all().isEmpty)
+    #expect(try await query().grouped(by: \.name) { $0.count }.isEmpty)
+    let selected = try await query().select(\.name)
+    await #expect(throws: DecodedOtherwise.self) { try await selected.all() }
+    #expect(try await selected.all().isEmpty)
+  }
+
   @Test("a format can forbid texts")
   func forbidden() async throws {
     let store = try await filled(PlainFormat.self, tidies(count: 3_000, odd: [1_001]))
