@@ -348,10 +348,10 @@ struct GroupingTests {
     static let currentVersion = Version.one
   }
 
-  private func tidies(_ odd: Set<Int>) async throws -> Datastore<TidyFormat, ReadWrite> {
+  private func tidies(_ odd: Set<Int>, count: Int = 3_000) async throws -> Datastore<TidyFormat, ReadWrite> {
     let store = MemoryPersistence().datastore(TidyFormat.self)
     try await store.persist(
-      contentsOf: (0..<3_000).map { id in
+      contentsOf: (0..<count).map { id in
         Tidy(id: id, name: odd.contains(id) ? "odd" : "n\(id % 7)", rank: id % 3 == 0 ? nil : id * 37 % 1_000)
       })
     return store
@@ -404,5 +404,14 @@ struct GroupingTests {
     let selected = try await tidies(odd).load(where: #Predicate { _ in true }).select(\.name)
     await #expect(throws: DecodedOtherwise.self) { for try await _ in selected {} }
     #expect(try await selected.collectInstances(upTo: .infinity) == names)
+  }
+
+  @Test("the groups are those of the instances also if only one of several workers has compared such an instance")
+  func changedForOne() async throws {
+    // The first is not compared. The others are: the second by a worker that begins with it, the third by one that goes on to it.
+    let store = try await tidies([40, 4_096, 4_159], count: 9_000)
+    let groups = try await store.load(where: #Predicate { _ in true }).grouped(by: \.name) { $0.count }
+    #expect(groups.map(\.key) == ["even"] + (0..<7).map { "n\($0)" })
+    #expect(groups.first?.figures == 3)
   }
 }
