@@ -7,6 +7,7 @@ struct ValueTest: Sendable {
   private enum NumberTest: Sendable {
     /// Whether all numbers do, or none.
     case always(Bool)
+    /// Disjoint and in order, as all ranges here: the values of a list may be many.
     case integers([ClosedRange<Int64>])
     case doubles([KeyInterval])
     /// By the exact number.
@@ -49,6 +50,7 @@ struct ValueTest: Sendable {
 
   /// A value of another kind than the property's type, or beyond its range, is one that the decoder judges.
   private init?(_ intervals: [KeyInterval], _ encoding: KeyEncoding) {
+    let intervals = encoding.sorted(intervals)
     switch encoding {
     case .optional(let inner):
       // Null comes before all values, so that none lies before an end at it, and all lie behind one.
@@ -122,10 +124,10 @@ struct ValueTest: Sendable {
     case .always(let answer)?: return answer
     case .integers(let ranges)?:
       guard let value = JSONNumber.shortInteger(bytes) else { return nil }
-      return ranges.contains { $0.contains(value) }
+      return ranges.containsOne { $0.upperBound < value ? -1 : $0.lowerBound > value ? 1 : 0 }
     case .doubles(let intervals)?:
       guard let value = JSONNumber.double(bytes) else { return nil }
-      return intervals.contains { $0.contains(value) }
+      return intervals.containsOne { $0.place(beside: value) }
     case .exact(let comparison, let literal, let integer, let double)?:
       if let integer, let value = JSONNumber.shortInteger(bytes) {
         return comparison.holds(value < integer ? .less : value == integer ? .equal : .greater)
@@ -146,11 +148,11 @@ struct ValueTest: Sendable {
       return bytes.count >= prefix.count
         && prefix.withUnsafeBytes { compareKeys(UnsafeRawBufferPointer(rebasing: content[..<prefix.count]), $0) } == 0
     case .ranges(let ranges)?:
-      return ranges.contains { range in
+      return ranges.containsOne { range in
         let lower = range.lower?.withUnsafeBytes { compareKeys(content, $0) } ?? 1
-        guard lower > 0 || lower == 0 && range.includesLower else { return false }
+        guard lower > 0 || lower == 0 && range.includesLower else { return 1 }
         let upper = range.upper?.withUnsafeBytes { compareKeys(content, $0) } ?? -1
-        return upper < 0 || upper == 0 && range.includesUpper
+        return upper < 0 || upper == 0 && range.includesUpper ? 0 : -1
       }
     }
   }
@@ -186,18 +188,44 @@ extension KeyInterval {
     return first <= last ? first...last : nil
   }
 
-  fileprivate func contains(_ value: Double) -> Bool {
+  /// Negative if the interval lies before a value, 0 if the value is in it.
+  fileprivate func place(beside value: Double) -> Int {
     let isAbove =
       switch lower {
       case .including(.double(let bound)): value >= bound
       case .excluding(.double(let bound)): value > bound
       default: true
       }
-    return switch upper {
-    case .including(.double(let bound)): isAbove && value <= bound
-    case .excluding(.double(let bound)): isAbove && value < bound
-    default: isAbove
+    let isBelow =
+      switch upper {
+      case .including(.double(let bound)): value <= bound
+      case .excluding(.double(let bound)): value < bound
+      default: true
+      }
+    return isAbove ? isBelow ? 0 : -1 : 1
+  }
+}
+
+extension KeyEncoding {
+  /// Intervals in the order of their lower ends.
+  fileprivate func sorted(_ intervals: [KeyInterval]) -> [KeyInterval] {
+    guard intervals.count > 1 else { return intervals }
+    return intervals.map { (end: $0.lower.value.flatMap { try? encode($0) } ?? [], interval: $0) }
+      .sorted { $0.end.precedes($1.end) }.map(\.interval)
+  }
+}
+
+extension Array {
+  /// Looks by halves for the one element that lies neither before (negative) nor behind what is looked for.
+  fileprivate func containsOne(at place: (Element) -> Int) -> Bool {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      let place = place(self[middle])
+      if place == 0 { return true }
+      if place < 0 { low = middle + 1 } else { high = middle }
     }
+    return false
   }
 }
 

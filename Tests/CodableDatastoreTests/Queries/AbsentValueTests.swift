@@ -149,6 +149,29 @@ struct AbsentValueTests {
     }
   }
 
+  @Test("a text has one of many captured values in whatever order, or none")
+  func longLists() async throws {
+    let notes = MemoryPersistence().datastore(NoteFormat.self)
+    let all = (0..<400).map { number in
+      number % 3 == 0
+        ? Note(id: number)
+        : Note(id: number, rank: number * 7 % 400 - 200, text: "t\(number % 90)", share: Double(number % 50 - 25) / 4)
+    }
+    try await notes.persist(contentsOf: all)
+    let ranks = Set((-60..<60).map { $0 * 5 as Int? } + [nil, .max, .min])
+    let texts = (0..<60).reversed().map { "t\($0 * 2)" as String? } + ["t3", "é", "", "t2"]
+    let shares = (0..<40).map { Double($0 * 17 % 40 - 20) / 2 as Double? } + [nil, 0, -0.0, .infinity]
+    for (predicate, condition) in [
+      (#Predicate { ranks.contains($0.rank) }, { ranks.contains($0.rank) }),
+      (#Predicate { texts.contains($0.text) }, { texts.contains($0.text) }),
+      (#Predicate { shares.contains($0.share) }, { shares.contains($0.share) }),
+      (#Predicate { !shares.contains($0.share) }, { !shares.contains($0.share) }),
+    ] as [(Predicate<Note>, (Note) -> Bool)] {
+      #expect(try await notes.load(where: predicate).scanning().all() == all.filter(condition))
+      #expect(try await notes.load(where: predicate).scanning().count == all.count(where: condition))
+    }
+  }
+
   struct Shop: Codable, Identifiable, Sendable {
     struct Place: Codable, Sendable {
       var city: String
