@@ -174,7 +174,8 @@ struct IndexedProperties {
     // The name of a declared path ends in a question mark if its last step is not optional.
     return numbers.sorted { $0.value < $1.value }.lazy.compactMap { path, _ in
       guard let outer = place.name, let inner = PropertyPlace.path(path).name, inner.hasPrefix("\(outer)?."),
-        inner.hasSuffix("?") || inner.hasSuffix(".folded"), !inner.dropFirst(outer.count + 1).dropLast().contains("?")
+        inner.hasSuffix("?") || type(of: path).valueType == FoldedText?.self,
+        !inner.dropFirst(outer.count + 1).dropLast().contains("?")
       else { return nil }
       return property(at: path)
     }.first

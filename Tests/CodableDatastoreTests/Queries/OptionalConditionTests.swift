@@ -146,4 +146,28 @@ struct OptionalConditionTests {
         "“system?.folded ?? \"\" == \"mac\"”: declare let folded = Index(\\.system?.folded)")
         == true)
   }
+
+  struct Sheet: Codable, Hashable, Identifiable, Sendable {
+    struct Fold: Codable, Hashable, Sendable { var folded: String? }
+    var id: Int
+    var fold: Fold?
+  }
+
+  struct SheetFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case one = 1 }
+    typealias Instance = Sheet
+    static let defaultKey: DatastoreKey = "Sheets"
+    static let currentVersion = Version.one
+    let folded = Index(\.fold?.folded)
+  }
+
+  @Test("a part that may be nil itself does not tell whether the whole is nil, also if it is called folded")
+  func partCalledFolded() async throws {
+    let sheets = MemoryPersistence().datastore(SheetFormat.self)
+    try await sheets.persist(contentsOf: [
+      Sheet(id: 1), Sheet(id: 2, fold: .init()), Sheet(id: 3, fold: .init(folded: "a")),
+    ])
+    #expect(try await sheets.load(where: #Predicate { $0.fold == nil }).scanning().all().map(\.id) == [1])
+    #expect(try await sheets.load(where: #Predicate { $0.fold != nil }).scanning().all().map(\.id) == [2, 3])
+  }
 }
