@@ -93,4 +93,22 @@ struct AskingTests {
     #expect(fetched.heads == [theirs.head] && fetched.received == 2)
     #expect(try ours.graph.knows(lacking))
   }
+
+  @Test("a peer that refuses the proposed head says which head it has by then, so another round fetches that")
+  func movedMeanwhile() throws {
+    let ours = try ExchangedStore("ours")
+    let before = ours.head
+    try ours.put(#"{"id":1,"name":"a"}"#)
+    func greeting(_ head: CommitIdentity, _ rest: String = "") -> String {
+      "echo '{\"serve\":1,\"head\":\"\(head.text)\"\(rest)}'"
+    }
+    let script =
+      "\(greeting(before)); read line; read line; echo '{\"received\":0}'; read line; "
+      + greeting(ours.head, ",\"moved\":false")
+    let peer = try PipePeer(["/bin/sh", "-c", script], name: "desk")
+    #expect(try peer.heads() == [before])
+    let commits = OutgoingCommits(head: before, store: ours.own, graph: try ours.graph, numbers: []) { _ in }
+    #expect(try !peer.push(commits))
+    #expect(try peer.heads() == [ours.head])
+  }
 }

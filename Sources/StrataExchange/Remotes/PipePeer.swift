@@ -145,11 +145,9 @@ package final class PipePeer: Peer {
     _ = try answer()
     try ask([.init("propose", .string(commits.head.text))])
     let line = try answer()
-    if line.document("moved") == true {
-      greeting = line
-      return true
-    }
-    return false
+    // If its head was not moved, another program has moved it since the greeting.
+    greeting = line
+    return line.document("moved") == true
   }
 
   private func ask(_ members: [Document.Member]) throws {
