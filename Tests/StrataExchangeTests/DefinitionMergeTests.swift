@@ -36,6 +36,21 @@ struct DefinitionMergeTests {
     }
   }
 
+  @Test(
+    "of unrelated stores each datastore that only one has stays, and was not dropped by the other",
+    arguments: [true, false])
+  func unrelated(isOurs: Bool) throws {
+    let (ours, theirs) = (try ExchangedStore("ada"), try ExchangedStore("bob"))
+    try ours.put(#"{"id":1,"name":"a"}"#)
+    try theirs.put(#"{"id":2,"name":"b"}"#)
+    try lakes(isOurs ? ours : theirs)
+    _ = try ours.fetch(theirs)
+    let merged = try ours.merge(theirs.head, unrelated: true)
+    #expect(merged.plan.remarks.isEmpty && merged.head != nil)
+    #expect(try ours.own.head.datastores.map(\.descriptor.key) == ["City", "Lake"])
+    try ours.expectSound()
+  }
+
   @Test("records that an index cannot hold are merged if the other side dropped it")
   func droppedIndex() throws {
     let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"a"}"#)

@@ -99,7 +99,10 @@ package struct MergePlanner {
     let theirs = try store.descriptor(of: key, at: second)
     if !plan.isTwoWay {
       // Whether the other side was dropped decides here alone; else the records are compared one by one below.
-      if try isUntouched(key, since: bases, in: second, byRecords: ours == nil) { return }
+      // Without a common ancestor, what only one side has was not dropped by the other.
+      if try bases.isEmpty ? theirs == nil : isUntouched(key, since: bases, in: second, byRecords: ours == nil) {
+        return
+      }
       if try bases.isEmpty ? ours == nil : isUntouched(key, since: bases, in: first, byRecords: theirs == nil) {
         plan.clean.whole.append(key)
         try store.forEachChange(from: first, to: second) { if $0.datastore == key { plan.cleanCount += 1 } }
