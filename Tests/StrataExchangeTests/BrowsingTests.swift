@@ -286,6 +286,15 @@ struct BrowsingTests {
     #expect(try roundTrips(here) { _ = try records(here, 0..<40, by: "name") } >= 1)
     #expect(try records(here, 0..<40, by: "name") == records(there.own, 0..<40, by: "name"))
   }
+
+  @Test("a record that is longer than all that the sides keep is read")
+  func longRecord() throws {
+    let there = try BrowsedStore(3, mostPages: 600)
+    let text = String(repeating: "0123456789", count: 600_000)
+    try there.store.put(#"{"id":2,"name":"long","population":1,"text":"\#(text)"}"#)
+    let here = try there.browse()
+    #expect(try records(here, 0..<3, by: nil) == records(there.own, 0..<3, by: nil))
+  }
 }
 
 extension ReadableView {

@@ -36,6 +36,8 @@ final class RemoteBytes: DurableBytes, DistantStore {
   fileprivate static let firstRun: UInt64 = 4 << 10
   fileprivate static let longestRun: UInt64 = 512 << 10
   private static let mostAtOnce: UInt64 = 1 << 20
+  /// The bytes that are copied at once: with the rest of its first and last units, one request brings them all.
+  private static let piece = Int(mostAtOnce) - 4_096
   private static let mostTries = 16
   private static let mostThreads = 64
 
@@ -73,6 +75,17 @@ final class RemoteBytes: DurableBytes, DistantStore {
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64, of file: FileIdentity
   ) throws(DiskError) -> Int {
+    // The sides may keep fewer bytes than a long value has, so each piece is copied before the next is asked for.
+    for start in stride(from: 0, to: buffer.count, by: Self.piece) {
+      let piece = buffer[start..<min(start + Self.piece, buffer.count)]
+      try copy(into: UnsafeMutableRawBufferPointer(rebasing: piece), at: offset + UInt64(start), of: file)
+    }
+    return buffer.count
+  }
+
+  private func copy(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64, of file: FileIdentity
+  ) throws(DiskError) {
     let range = offset..<offset + UInt64(buffer.count)
     var last: Range<UInt64>?
     for _ in 0..<Self.mostTries {
@@ -80,7 +93,7 @@ final class RemoteBytes: DurableBytes, DistantStore {
         guard file == state.file else { throw DiskError.away(name) }
         return state.kept.copy(range, into: buffer)
       }
-      guard let missing else { return buffer.count }
+      guard let missing else { return }
       // The other side may have said in between that all is to be dropped.
       if missing == last { yieldThread() }
       last = missing
