@@ -119,6 +119,25 @@ struct DamageTests {
     #expect(store.damage == store.openingReport.first)
   }
 
+  @Test("what a folder lacked is shown as soon as it is there, and what is taken away is reported")
+  func comingLater() throws {
+    let builder = try built()
+    let file = try #require(try builder.open().history.links.last?.file)
+    let bytes = try FolderFiles(path: builder.path).bytes(of: file)
+    remove(file, of: builder)
+    let store = try builder.open()
+    #expect(try store.refresh().commit == CommitNumber(2))
+    builder.write(file, bytes)
+    #expect(try store.refresh().commit == CommitNumber(3))
+    #expect(store.damage == nil && store.openingReport.isEmpty)
+    let empty = try FolderBuilder()
+    let none = try empty.open()
+    #expect(none.damage == nil)
+    remove("Info.json", of: empty)
+    _ = try none.refresh()
+    #expect(none.damage?.contains("Info.json") == true)
+  }
+
   @Test("links that lead back to themselves end the history once")
   func loop() throws {
     let builder = try FolderBuilder()

@@ -80,7 +80,8 @@ package final class FolderStore: ReadableStore {
     var report: [String] = []
     var damage: String?
     let pointer = try currentIteration(of: contents, damage: &damage)
-    if let known, known.pointer == pointer { return known }
+    // A file that was damaged or missing may be there by now.
+    if let known, known.pointer == pointer, known.damage == nil, damage == nil { return known }
     guard let pointer else {
       return State(history: FolderHistory(), head: FolderView(empty: contents), report: [], damage: damage)
     }
