@@ -55,6 +55,25 @@ struct ReadingTests {
     #expect(try datastore.record(StoredKey(bytes: [1, 2, 3], value: .null)) == nil)
   }
 
+  @Test("a record that lies out of order is found, in each of its versions")
+  func versionsOutOfOrder() throws {
+    let builder = try FolderBuilder()
+    builder.pageSize = 120
+    for round in 0..<3 {
+      var order = Array(0..<30)
+      order.swapAt(3, 20 + round)
+      builder.commit([.init(key: "a", records: order.map { .record("\($0)", "{\"r\":\(round)}") })], action: "\(round)")
+    }
+    let store = try builder.open()
+    let datastore = try #require(try store.head.datastore("a"))
+    for identifier in [3, 22] {
+      let key = try datastore.identifier(parsing: "\(identifier)")
+      #expect(try datastore.record(key) != nil)
+      let versions = try store.versions(of: key, in: "a", from: store.head.commit, limit: 9)
+      #expect(versions.map(\.commit.number) == [3, 2, 1].map(CommitNumber.init), "\(identifier)")
+    }
+  }
+
   @Test("composite identifiers keep their stored order and are found in whatever layout they are written")
   func compositeIdentifiers() throws {
     let builder = try FolderBuilder()

@@ -16,6 +16,10 @@ extension FolderStore {
     var versions: [RecordVersion] = []
     var number = min(newest, history.head)
     var state = try RecordState(of: key, in: datastore, at: folderView(at: number))
+    if state.record == nil {
+      let found = try RecordState(of: key, in: datastore, at: folderView(at: number), inAnyOrder: true)
+      if found.record != nil { state = found }
+    }
     while number.rawValue > 0, versions.count < limit {
       let before = CommitNumber(number.rawValue - 1)
       let old = try state.before(folderView(at: before))
@@ -32,13 +36,16 @@ private struct RecordState {
   let datastore: String
   let record: Record?
   private let root: String?
+  /// Whether the records lie out of the order of their type, so that a search may miss one.
+  private let inAnyOrder: Bool
   /// The pages that its entry touches.
   private let pages: [DatedIdentifier]
   private let source: PageFiles?
 
-  init(of key: StoredKey, in datastore: String, at view: FolderView) throws(ModelError) {
-    self.key = key
-    self.datastore = datastore
+  init(
+    of key: StoredKey, in datastore: String, at view: FolderView, inAnyOrder: Bool = false
+  ) throws(ModelError) {
+    (self.key, self.datastore, self.inAnyOrder) = (key, datastore, inAnyOrder)
     root = view.rootFile(of: datastore)?.file
     guard root != nil, let store = view.folderDatastore(datastore) else {
       (record, pages, source) = (nil, [], nil)
@@ -46,18 +53,19 @@ private struct RecordState {
     }
     let entries = try store.primaryIndex.entries
     source = entries.source
-    guard let place = try store.primaryIndex.place(of: key, value: nil) else {
+    let index = store.primaryIndex
+    guard let place = try inAnyOrder ? index.placeInAnyOrder(of: key) : index.place(of: key, value: nil) else {
       (record, pages) = (nil, [])
       return
     }
-    let entry = try reading { () throws(FolderError) in try store.primaryIndex.entry(at: place, in: entries) }
+    let entry = try reading { () throws(FolderError) in try index.entry(at: place, in: entries) }
     record = Record(entry, like: store.descriptor.coding)
     pages = Array(entries.pages[entry.pages])
   }
 
   private init(_ state: RecordState, root: String?) {
     (key, datastore, record, pages, source) = (state.key, state.datastore, state.record, state.pages, state.source)
-    self.root = root
+    (self.root, inAnyOrder) = (root, state.inAnyOrder)
   }
 
   /// The record one commit earlier. If that commit names the same root, or the same pages, the record is the same.
@@ -69,7 +77,7 @@ private struct RecordState {
     {
       return RecordState(self, root: older.file)
     }
-    return try RecordState(of: key, in: datastore, at: view)
+    return try RecordState(of: key, in: datastore, at: view, inAnyOrder: inAnyOrder)
   }
 
   func isEqual(to other: RecordState) -> Bool {
