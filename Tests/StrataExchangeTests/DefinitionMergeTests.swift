@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataModel
 import StrataEngine
 import Testing
@@ -84,6 +85,25 @@ struct DefinitionMergeTests {
     }
     #expect(try ours.contents() == theirs.contents())
     #expect(try ours.text(1)?.contains("ours") == true && ours.text(1)?.contains("theirs") == true)
+  }
+
+  @Test("new records are written in the coding that one side changed to, whichever side merges")
+  func changedCoding() throws {
+    for isOurs in [true, false] {
+      let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"a"}"#)
+      try (isOurs ? ours : theirs).own.engine.change { transaction in
+        var changed = ExchangedStore.descriptor
+        changed.coding = .binaryPropertyList
+        try DatastoreWriter.store(changed, in: transaction)
+      }
+      try (isOurs ? theirs : ours).put(#"{"id":2,"name":"b"}"#)
+      _ = try ours.fetch(theirs)
+      #expect(try ours.merge(theirs.head).plan.definitions.isEmpty)
+      #expect(try ours.own.head.datastore("City")?.descriptor.coding == .binaryPropertyList)
+      try ours.put(#"{"id":3,"name":"c"}"#)
+      #expect(try ours.text(3)?.hasPrefix("bplist") == true && ours.text(2) == #"{"id":2,"name":"b"}"#)
+      try ours.expectSound()
+    }
   }
 
   /// Two stores that merged one another's heads, each under a commit of its own. Before that one of them may have changed more.

@@ -1,11 +1,12 @@
 package import StrataModel
+import StrataDocuments
 
 /// A definition that both sides changed in ways that exclude one another. It keeps no data from merging: one side's definition is taken,
 /// ours unless a policy says otherwise.
 package struct DefinitionConflict: Hashable, Sendable {
   /// The kind of definition that two sides changed.
   package enum Subject: Hashable, Sendable {
-    case version, type, identifier, rules
+    case version, type, coding, identifier, rules
     case index(String)
     /// Whether the datastore exists at all; edited records stay.
     case datastore
@@ -71,6 +72,7 @@ struct DescriptorMerge {
     merge(\.version, .version) { $0.version }
     merge(\.versionIsString, .type) { $0.instanceType }
     merge(\.instanceType, .type) { $0.instanceType }
+    merge(\.coding, .coding) { $0.coding.rawValue }
     merge(\.identifierPath, .identifier) { $0.identifierPath ?? "none" }
     merge(\.unknown, .rules) { $0.unknown.keys.sorted().joined(separator: " ") }
     for name in Set(ours.indexes.map(\.name)).union(theirs.indexes.map(\.name)).sorted() {
