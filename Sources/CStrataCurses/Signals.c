@@ -69,7 +69,8 @@ void strata_limit_goodbye(int number) {
 static void tell(int number) {
   KEEPING_ERRNO({
     if (number == SIGTERM || number == SIGHUP) {
-      if (asked_to_end) out_of_patience(0);
+      // A logout sends both, and a shell that ends sends the second one again: neither means that a goodbye takes too long.
+      if (number == SIGTERM && asked_to_end == SIGTERM) out_of_patience(0);
       strata_limit_goodbye(number);
     }
     strata_post_signal(number);
@@ -101,9 +102,10 @@ void strata_signals_catch(void) {
 void strata_signals_release(void) {
   if (!caught) return;
   caught = false;
-  for (int index = 0; index < TOLD; index++) sigaction(told[index], &before_told[index], NULL);
   for (int index = 0; index < DEADLY; index++) sigaction(deadly[index], &before_deadly[index], NULL);
-  if (asked_to_end) return;  // the alarm stays set: work that does not end must not hold up a goodbye
+  // The alarm stays set: work that does not end must not hold up a goodbye, nor may further signals cut it short.
+  if (asked_to_end) return;
+  for (int index = 0; index < TOLD; index++) sigaction(told[index], &before_told[index], NULL);
   sigaction(SIGALRM, &before_alarm, NULL);
 }
 

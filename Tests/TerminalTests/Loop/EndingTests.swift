@@ -94,6 +94,17 @@ struct EndingTests {
     #expect(try process.waitForEnd() == 128 + SIGHUP)
   }
 
+  @Test("further signals, as a logout and a shell that ends send them, do not cut a goodbye short")
+  func furtherSignals() throws {
+    let process = try card()
+    try process.press("! w")
+    process.signal(SIGTERM)
+    try process.wait("the screen is not given back") { !$0.screen.modes.contains(1049) }
+    process.signal(SIGHUP)
+    // Its two seconds are over.
+    #expect(try process.waitForEnd() == -1 - SIGTERM)
+  }
+
   @Test("without a terminal one sentence names the verbs, and the status is 1")
   func noTerminal() throws {
     let (status, output) = try Spawning.run("terminal-card")
