@@ -70,10 +70,13 @@ package struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   /// The path of a member as text: `.price`, `."odd name"`.
   package static func text(ofMember name: String) -> String { "." + (isPlain(name) ? name : JSONWriter.literal(name)) }
 
-  /// Whether a name needs no quotes: letters, digits, `_` and `$`, not beginning with a digit, and not a word of the filter language.
+  /// Whether a name needs no quotes: letters, digits, `_` and `$`, not beginning with a digit, and not a word of the filter language,
+  /// in lower or upper case.
   package static func isPlain(_ name: String) -> Bool {
-    guard let first = name.unicodeScalars.first, isNameStart(first), !reservedWords.contains(name) else { return false }
-    return name.unicodeScalars.allSatisfy { isNamePart($0) }
+    guard let first = name.unicodeScalars.first, isNameStart(first), name.unicodeScalars.allSatisfy(isNamePart) else {
+      return false
+    }
+    return !reservedWords.contains(name.lowercased())
   }
 
   package static let reservedWords: Set<String> = [
