@@ -132,8 +132,18 @@ extension JSONWriting.Context {
       }
       return object.count
     }
+    var (at, many) = (object.first, [Int]())
+    if object.count > 1000 {
+      // Those inserted first would be moved for nearly each of the others.
+      while at >= 0 { (_, at) = (many.append(at), entries[at].next) }
+      many.sort {
+        let order = compare(entries[$0].name, entries[$1].name)
+        return order == 0 ? $0 < $1 : order < 0
+      }
+    }
     return withUnsafeTemporaryAllocation(of: Int.self, capacity: object.count) { sorted in
-      var (at, count) = (object.first, 0)
+      var count = 0
+      for entry in many { insert(entry, into: sorted, count: &count) }
       while at >= 0 {
         insert(at, into: sorted, count: &count)
         at = entries[at].next
