@@ -15,6 +15,7 @@ final class TestCard: TerminalProgram {
   private var eventCount = 0
   private var asksForHarm = false
   private var isStuck = false
+  private var wake: @Sendable () -> Void = {}
   private var mouseIsReported = true
   private let editedPath: String?
 
@@ -29,6 +30,7 @@ final class TestCard: TerminalProgram {
     _ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void
   ) -> [TerminalAction] {
     self.surroundings = surroundings
+    self.wake = wake
     return []
   }
 
@@ -87,6 +89,7 @@ final class TestCard: TerminalProgram {
     case "s": raise(SIGSEGV)
     case "a": abort()
     case "w": isStuck = true
+    case "k": Task.detached { [wake] in while (try? await Task.sleep(for: .milliseconds(1))) != nil { wake() } }
     case "e":
       let words = Array("a line for standard error\n".utf8)
       _ = words.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -10,6 +10,7 @@ struct TerminalInput {
   private var parser = EscapeParser()
   private let file: Int32
   private let escapeDelay: Int32
+  private var readTime = ContinuousClock.now
 
   /// Bytes read so far.
   private(set) var count = 0
@@ -23,8 +24,12 @@ struct TerminalInput {
     self.escapeDelay = min(max(wanted, 0), 10_000)
   }
 
-  /// How long to wait for further bytes at most, in milliseconds; -1 is for ever.
-  var patience: Int32 { parser.awaitsMore ? escapeDelay : -1 }
+  /// How long to wait for further bytes at most, in milliseconds; -1 is for ever. Results and signals do not prolong it.
+  var patience: Int32 {
+    guard parser.awaitsMore else { return -1 }
+    let left = .milliseconds(escapeDelay) - (ContinuousClock.now - readTime)
+    return left > .zero ? Int32(left / .milliseconds(1)) + 1 : 0
+  }
 
   /// Whether nothing waits in the parser.
   var isAtRest: Bool { !parser.awaitsMore }
@@ -42,6 +47,7 @@ struct TerminalInput {
       if found < 0 { hasEnded = true }
       guard found > 0 else { break }
       count += found
+      readTime = .now
       events += parser.feed(bytes)
       guard strata_has_input(file) else { break }
     }

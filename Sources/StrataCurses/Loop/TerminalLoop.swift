@@ -52,9 +52,8 @@ package struct TerminalLoop {
   // MARK: One turn
 
   private mutating func turn() {
-    let patience = input.patience
-    let found = Int(strata_wait(STDIN_FILENO, patience))
-    if found == 0, patience >= 0 { for event in input.giveUpWaiting() { tell(event) } }
+    let found = Int(strata_wait(STDIN_FILENO, input.patience))
+    if found & STRATA_INPUT == 0, input.patience == 0 { for event in input.giveUpWaiting() { tell(event) } }
     handle(found)
     awaitAnswers()
   }

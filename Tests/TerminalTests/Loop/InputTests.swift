@@ -37,6 +37,14 @@ struct InputTests {
     #expect(patient.screen.text.contains("1 events"))
   }
 
+  @Test("a lone escape is a key after a moment also if results come all the time")
+  func escapeAmongResults() throws {
+    let process = try card()
+    try process.press("! k")
+    try process.send([0x1B])
+    try process.waitFor("3 key Esc")
+  }
+
   @Test("a paste of 100 KB is one event")
   func paste() throws {
     let process = try card()
