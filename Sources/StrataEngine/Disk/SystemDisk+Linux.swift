@@ -203,11 +203,10 @@
       var concerned: Set<UInt64> = []
       forEachEvent(in: events) { number, mask, name in
         for (identifier, watch) in state.watches {
-          if mask & UInt32(IN_Q_OVERFLOW) != 0 {
+          if watch.file == number, mask & UInt32(IN_IGNORED) == 0 {
             concerned.insert(identifier)
-          } else if watch.file == number, mask & UInt32(IN_IGNORED) == 0 {
-            concerned.insert(identifier)
-          } else if watch.directory == number, name == watch.name {
+          } else if mask & UInt32(IN_Q_OVERFLOW) != 0 || watch.directory == number && name == watch.name {
+            // Where events were lost, another file may have taken the name too.
             concerned.insert(identifier)
             followName(identifier, &state)
           }
