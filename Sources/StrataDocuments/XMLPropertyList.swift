@@ -30,7 +30,7 @@ enum XMLPropertyList {
       try value.requireReal()
       text += "\(indent)<real>\(value.text)</real>\n"
     case .string(let value): text += "\(indent)<string>\(escaped(value))</string>\n"
-    case .date(let value): text += "\(indent)<date>\(DateText.text(of: value))</date>\n"
+    case .date(let value): text += "\(indent)<date>\(try dateText(of: value))</date>\n"
     case .data(let value): text += "\(indent)<data>\(Base64.text(of: value))</data>\n"
     case .array(let elements) where elements.isEmpty: text += "\(indent)<array/>\n"
     case .array(let elements):
@@ -46,6 +46,15 @@ enum XMLPropertyList {
       }
       text += "\(indent)</dict>\n"
     }
+  }
+
+  /// A date as Foundation reads it: it takes neither parts of seconds nor years before 0.
+  private static func dateText(of date: Double) throws(DocumentError) -> String {
+    guard let seconds = Int64(exactly: date), -63_145_526_400...10_000_000_000_000 ~= seconds else {
+      throw .refused(reason: "an XML property list cannot hold the date \(DateText.text(of: date))")
+    }
+    let moment = CivilTime(secondsSince1970: seconds + DateText.referenceSeconds)
+    return "\(moment.dateText)T\(moment.clockText)Z"
   }
 
   private static func escaped(_ text: String) -> String {
@@ -108,13 +117,20 @@ private struct XMLPropertyListParser {
     case "integer", "real": return try number(tag)
     case "date":
       let text = try content(of: tag).trimmingSpaces
-      guard let date = DateText.parse(text) else { throw error("“\(text)” is not a date") }
+      guard let date = DateText.parse(text) ?? Self.farDate(text) else { throw error("“\(text)” is not a date") }
       return .date(date)
     case "data":
       guard let data = Base64.bytes(of: try content(of: tag)) else { throw error("the data are not base64") }
       return .data(data)
     default: throw error("unknown element <\(tag.name)>")
     }
+  }
+
+  /// A date of a year beyond 9999, as Foundation writes it. Every 400 years the calendar is the same.
+  private static func farDate(_ text: String) -> Double? {
+    guard let year = Int64(text.dropLast(16)), 9999..<1_000_000_000 ~= year else { return nil }
+    let date = DateText.parse("\(2000 + year % 400)\(text.suffix(16))")
+    return date.map { $0 + Double((year / 400 - 5) * 146_097 * 86_400) }
   }
 
   private mutating func members(depth: Int) throws(DocumentError) -> [Document.Member] {

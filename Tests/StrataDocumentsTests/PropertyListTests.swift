@@ -60,12 +60,30 @@ struct PropertyListTests {
   @Test("dates, data and special numbers read back")
   func kinds() throws {
     let document: Document = [
-      "date": .date(-0.25), "data": .data([]), "nan": .number(NumberText(Double.nan)),
+      "date": .date(-25), "data": .data([]), "nan": .number(NumberText(Double.nan)),
       "inf": .number(NumberText(-Double.infinity)),
       "min": .number(NumberText(Int64.min)), "huge": .number(NumberText(1e300)), "empty": [:],
     ]
     for coding in [RecordCoding.binaryPropertyList, .xmlPropertyList] {
       #expect(try coding.document(of: coding.encode(document)) == document)
+    }
+  }
+
+  @Test("in XML a date is refused that Foundation would not read, and one of a far year is as Foundation has it")
+  func farDates() throws {
+    let (binary, xml) = (RecordCoding.binaryPropertyList, RecordCoding.xmlPropertyList)
+    for date in [-0.25, -1e11, 1e300, .nan] {
+      #expect(try binary.document(of: binary.encode(.date(date))) == .date(date))
+      let reason = "an XML property list cannot hold the date \(DateText.text(of: date))"
+      #expect(throws: DocumentError.refused(reason: reason)) { try xml.encode(.date(date)) }
+    }
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = .xml
+    for seconds in [0, 4e11, 1e12] {
+      let dates = [Date(timeIntervalSinceReferenceDate: seconds)]
+      let document = try xml.document(of: Array(encoder.encode(dates)))
+      #expect(document == [.date(seconds)])
+      #expect(try PropertyListDecoder().decode([Date].self, from: Data(xml.encode(document))) == dates)
     }
   }
 
