@@ -130,8 +130,10 @@ final class JSONWriting: @unchecked Sendable {
   /// - Parameter keepsTexts: Whether the value will be decoded again, by `tokens`.
   func begin(keepsTexts: Bool) {
     context.pointee.leaves.clear()
-    context.pointee.entries.removeAll(keepingCapacity: true)
-    context.pointee.containers.removeAll(keepingCapacity: true)
+    // As of leaves and output, much memory is given back.
+    let isSmall = context.pointee.entries.capacity <= 1 << 13
+    context.pointee.entries.removeAll(keepingCapacity: isSmall)
+    context.pointee.containers.removeAll(keepingCapacity: isSmall)
     context.pointee.isUncertain = false
     context.pointee.keepsTexts = keepsTexts
     context.pointee.wideNames.removeAll()

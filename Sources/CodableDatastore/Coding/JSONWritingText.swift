@@ -61,8 +61,8 @@ struct JSONKeptTexts {
   }
 
   mutating func removeAll() {
-    texts.removeAll(keepingCapacity: true)
-    lists.removeAll(keepingCapacity: true)
+    texts.removeAll(keepingCapacity: texts.capacity <= 1 << 13)
+    lists.removeAll(keepingCapacity: lists.capacity <= 1 << 13)
   }
 }
 
