@@ -140,7 +140,8 @@ struct FilterParser {
         source.unicodeScalars.append(scalar)
       }
     }
-    return .matches(left, try Pattern(source + "$"))
+    // A pattern matches numbers too; the forms above are those of texts.
+    return .all([.text(left, .contains, .literal(.string(""))), .matches(left, try Pattern(source + "$"))])
   }
 
   private static let comparisons: [(String, Filter.Comparison)] = [

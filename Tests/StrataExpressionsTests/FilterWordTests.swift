@@ -21,6 +21,7 @@ struct FilterWordTests {
       ("name starts with \"san\"", false), ("name ends with \"é\"", true), ("name like \"San%\"", true),
       ("name like \"%os_\"", true), ("name like \"San\"", false), ("name like \"%n J%\"", true),
       ("name like \"%\"", true),
+      ("population like \"5%\"", false), ("population like \"_\"", false), ("population like \"%\"", false),
       ("name like \"S_n%\"", true), ("name like \"S.n%\"", false), ("name =~ /^SAN/", true), ("name =~ \"jos\"", true),
       ("note like \"a%b_c\"", true), ("not name like \"San%\"", false), ("between between 2 and 4", true),
       ("since = 2026-11-17..2026-11-18", true), ("since = 2026-11-16...2026-11-17T01:00:00.5Z", true),
