@@ -392,4 +392,31 @@ struct ChangedTypeTests {
     #expect(try await reading.load("p2")?.id == "p2")
     #expect(try await reading.load("p1"..<"p3").all().map(\.id) == ["p1", "p2"])
   }
+
+  @Test("an instance that does not decode exists too, and is not replaced by one that was made")
+  func resolveBesideUnreadable() async throws {
+    let place = TemporaryPlace()
+    try await DiskPersistence(readWriteURL: place.url).datastore(PartFormat.self)
+      .persist(Part(id: 2, name: "P2", weight: 20))
+    let parts = try DiskPersistence(readWriteURL: place.url).datastore(UnindexedPartFormat.self)
+    await #expect(throws: DatastoreInterfaceError.instanceAlreadyExists) {
+      try await parts.resolve(.identifier(1), orCreate: { NewPart(id: 2, name: "New", weight: "1 g") })
+    }
+    await #expect(throws: UnreadableInstanceError.self) { try await parts.load(2) }
+  }
+
+  @Test("the first instances of a sort are as many as there are, beside one that does not decode and is left out")
+  func limitBesideUnreadable() async throws {
+    let place = TemporaryPlace()
+    try await DiskPersistence(readWriteURL: place.url).datastore(PartFormat.self)
+      .persist(Part(id: 50, name: "Z", weight: 1))
+    let parts = try DiskPersistence(readWriteURL: place.url).datastore(UnindexedPartFormat.self)
+    let numbers = (1...60).filter { $0 != 50 }
+    try await parts.persist(contentsOf: numbers.map { NewPart(id: $0, name: "P\(100 + $0)", weight: "\($0) g") })
+    let last = parts.load(...).scanning().sorted(by: \.name, .descending).skippingUnreadable()
+    #expect(try await last.first?.id == 60)
+    #expect(try await last.limit(2).all().map(\.id) == [60, 59])
+    #expect(try await last.limit(2, offset: 1).select(\.weight).all() == ["59 g", "58 g"])
+    #expect(try await last.max(of: \.name) == "P160")
+  }
 }

@@ -311,19 +311,6 @@ struct ReferenceTests {
     }
     #expect(try await authors.load(7)?.name == "Lem")
   }
-
-  @Test("an instance that does not decode exists too, and is not replaced by one that was made")
-  func resolveBesideUnreadable() async throws {
-    typealias Parts = ChangedTypeTests
-    let place = TemporaryPlace()
-    try await DiskPersistence(readWriteURL: place.url).datastore(Parts.PartFormat.self)
-      .persist(Parts.Part(id: 2, name: "P2", weight: 20))
-    let parts = try DiskPersistence(readWriteURL: place.url).datastore(Parts.UnindexedPartFormat.self)
-    await #expect(throws: DatastoreInterfaceError.instanceAlreadyExists) {
-      try await parts.resolve(.identifier(1), orCreate: { Parts.NewPart(id: 2, name: "New", weight: "1 g") })
-    }
-    await #expect(throws: UnreadableInstanceError.self) { try await parts.load(2) }
-  }
 }
 
 /// Numbers that are the same for a seed (splitmix64).

@@ -65,22 +65,6 @@ struct QueryLifeTests {
     #expect(try await query.after(query.cursor(after: Book.numbered([80])[0])).first == nil)
   }
 
-  @Test("the first instances of a sort are as many as there are, beside one that does not decode and is left out")
-  func limitBesideUnreadable() async throws {
-    typealias Parts = ChangedTypeTests
-    let place = TemporaryPlace()
-    try await DiskPersistence(readWriteURL: place.url).datastore(Parts.PartFormat.self)
-      .persist(Parts.Part(id: 50, name: "Z", weight: 1))
-    let parts = try DiskPersistence(readWriteURL: place.url).datastore(Parts.UnindexedPartFormat.self)
-    let numbers = (1...60).filter { $0 != 50 }
-    try await parts.persist(contentsOf: numbers.map { Parts.NewPart(id: $0, name: "P\(100 + $0)", weight: "\($0) g") })
-    let last = parts.load(...).scanning().sorted(by: \.name, .descending).skippingUnreadable()
-    #expect(try await last.first?.id == 60)
-    #expect(try await last.limit(2).all().map(\.id) == [60, 59])
-    #expect(try await last.limit(2, offset: 1).select(\.weight).all() == ["59 g", "58 g"])
-    #expect(try await last.max(of: \.name) == "P160")
-  }
-
   @Test("a live query's answer is a loop's over the records after every change, with its sort, offset and limit")
   func live() async throws {
     let books = BookFormat.datastore(persistence)
