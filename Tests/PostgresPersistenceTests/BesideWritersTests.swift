@@ -1,6 +1,7 @@
 import CodableDatastore
 import Foundation
 import StrataDocuments
+import StrataEngine
 import StrataLocks
 import StrataModel
 import Testing

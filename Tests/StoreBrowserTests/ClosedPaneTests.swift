@@ -103,7 +103,7 @@ struct ClosedPaneTests {
     driver.press("5")
     try driver.play("keys /\ntype ZZ\nkeys Enter")
     let pane = driver.browser.panes[IndexPane.self]
-    #expect(pane.rows.map(\.count) == [4, 2, 4] && pane.selected?.key.description == "JP", "\(driver.screen)")
+    #expect(pane.rows.map(\.count) == [4, 2, 4] && pane.selected?.key == .string("JP"), "\(driver.screen)")
   }
 
   @Test("V in pane 1 verifies the index under the cursor")
