@@ -196,6 +196,25 @@ struct RuntimeTests {
     #expect(session.program.finish() == "1 staged change kept for Atlas.strata")
   }
 
+  @Test("a store that cannot be followed is not called live, and the reason is said")
+  func unfollowed() throws {
+    let (store, problem) = (try Sample.store(), "inotify_init1 failed: Too many open files")
+    let served = HeldStore(store)
+    served.fail(.storage(problem, kind: .failed))
+    let opened = OpenedStore(served, configuration: BrowserConfiguration(), files: .none)
+    served.comeBack()
+    let (program, wake) = (BrowserProgram(opened), DispatchSemaphore(value: 0))
+    let size = Size(columns: 160, rows: 24)
+    _ = program.start(TerminalSurroundings(size: size), wake: { wake.signal() })
+    while !program.isIdle {
+      wake.wait()
+      _ = program.respondToAnswers()
+    }
+    let screen = program.draw(size: size).text()
+    #expect(screen.contains("paused") && !screen.contains("live") && screen.contains(problem), "\(screen)")
+    _ = program.finish()
+  }
+
   /// The picture of a browser to which these events came while its store was opened.
   private func opened(_ store: EngineStore, during events: [TerminalEvent]) -> CellGrid {
     let (gate, wake) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

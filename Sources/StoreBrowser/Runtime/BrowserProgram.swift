@@ -138,9 +138,13 @@ package struct OpenedStore: Sendable {
     self.store = store
     var configuration = configuration
     configuration.canWarmUp = warmUp != nil
-    self.configuration = configuration
     runtime = BrowserRuntime(store: store, files: files, warmUp: warmUp)
-    runtime.follow()
+    if let problem = runtime.follow() {
+      // Otherwise it would be called live.
+      configuration.settings.follows = false
+      configuration.greeting = "other programs' commits are not seen by themselves, F F looks: \(problem)"
+    }
+    self.configuration = configuration
     status = ReadPatience.$isNone.withValue(true) { StoreStatus(of: store) }
   }
 }

@@ -57,13 +57,18 @@ package final class BrowserRuntime: Sendable {
     if !isIdle { wake() }
   }
 
-  /// Begins to follow the store: each of its changes becomes a message. Reads from its disk or its server.
-  package func follow() {
-    let follower: (any Sendable & AnyObject)? = try? store.follow { [weak self] in self?.stir() }
+  /// Begins to follow the store: each of its changes becomes a message. Reads from its disk or its server. Returns why it cannot.
+  func follow() -> ModelError? {
+    var follower: (any Sendable & AnyObject)?
+    var problem: ModelError?
+    do throws(ModelError) {
+      follower = try store.follow { [weak self] in self?.stir() }
+    } catch { problem = error }
     let inbox: (any Sendable & AnyObject)? = (store as? EngineStore)?.inbox?.watchIfPresent { [weak self] in
       self?.stir()
     }
-    state.withLock { $0.followers = [follower, inbox].compactMap { $0 } }
+    state.withLock { [follower] in $0.followers = [follower, inbox].compactMap { $0 } }
+    return problem
   }
 
   /// Takes the messages posted since the last call.
