@@ -22,6 +22,26 @@ struct LookingTests {
     #expect(driver.shows("countrycode"))
   }
 
+  @Test("in pane 1 V verifies the index under the cursor, and x takes out no change that is not under it")
+  func commandsOfLine() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.press("d d 1")
+    driver.browser.with(StoresPane.self) { pane, session in
+      pane.list.selection = pane.lines(session).firstIndex(of: .index("name")) ?? 0
+    }
+    driver.press("x")
+    #expect(driver.browser.session.staged.count == 1, "\(driver.screen)")
+    #expect(driver.status.contains("no staged change is selected"), "\(driver.screen)")
+    driver.press("V")
+    let request = try #require(driver.works.compactMap { $0 as? VerifyRequest }.last)
+    #expect(request.index == "name" && driver.browser.table.source?.index == "name", "\(driver.screen)")
+    driver.browser.with(StoresPane.self) { pane, session in
+      pane.list.selection = pane.lines(session).firstIndex(of: .datastore("Country")) ?? 0
+    }
+    driver.press("V")
+    #expect((driver.works.compactMap { $0 as? VerifyRequest }.last)?.datastore == "Country", "\(driver.screen)")
+  }
+
   @Test("movement keys move the selection and the record follows")
   func movement() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

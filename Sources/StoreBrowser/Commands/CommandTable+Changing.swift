@@ -94,9 +94,7 @@ extension CommandTable {
       .leaveOut, ["x"], "unstage; leave a failing record out", "leave out", .write,
       "Takes the selected change out of what is staged; on the migration pane, leaves the failing record out.",
       in: [.table, .record, .stores, .migration]
-    ) { browser, _ in
-      if let place = browser.record.place { browser.stage(.leavingOut(place, of: browser.session.staged)) }
-    },
+    ) { browser, _ in browser.leaveOut() },
     row(
       .restoreRecord, ["r"], "restore the record", "restore", .write, verb: "restore",
       "Stages the record as it was at the selected commit, or at the commit travelled to.",

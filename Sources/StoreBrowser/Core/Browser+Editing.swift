@@ -42,6 +42,14 @@ extension Browser {
     session.say(isLeftOut ? step.title : "staged: \(step.title)")
   }
 
+  /// Takes what is staged of the record in pane 3 out, if that has the keys.
+  mutating func leaveOut() {
+    guard focus == .record, let place = record.place, session.staged.edits[place] != nil else {
+      return session.warn("no staged change is selected")
+    }
+    stage(.leavingOut(place, of: session.staged))
+  }
+
   /// Takes over changes that were staged on the reading thread.
   mutating func replaceStagedChanges(with staged: StagedChanges) {
     session.staged = staged

@@ -120,6 +120,8 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     case (.history, .datastore(let key)): session.intend(.showHistory(.datastore(key)))
     case (.verify, .index(let index)):
       session.intend(.openDatastore(session.datastore ?? "", index: index), Intent { $0.verify() })
+    case (.verify, .datastore(let key)) where key != session.datastore && session.outline?.datastore(key) != nil:
+      session.intend(.openDatastore(key, index: nil), Intent { $0.verify() })
     default: return false
     }
     return true
