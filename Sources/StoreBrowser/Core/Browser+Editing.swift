@@ -119,7 +119,7 @@ extension Browser {
   }
 
   mutating func edit() {
-    // A text that is typed for a field that cannot be edited is no command.
+    // Text typed for a field that cannot be edited must not run as commands.
     defer { if overlays.isEmpty, record.waiting == nil { typeAhead = [] } }
     // A field of many records is set in all of them, after a preview.
     if focus == .table, !table.marks.isEmpty { return ask(for: .set) }

@@ -100,7 +100,7 @@ package struct Browser: Sendable {
     case .event(let event): hear(event)
     case .command(let command, let argument): run(command, argument: argument)
     case .work(let id, let report): hear(report, of: id)
-    // A look that each change began anew would not end while another program writes.
+    // If each change restarted the look, it would not end while another program writes.
     case .storeStirred: if session.isRunning(.refresh) { looksAgain = true } else { look() }
     case .tick(let figures):
       if let figures { session.updateRuns(figures) }
@@ -233,7 +233,7 @@ package struct Browser: Sendable {
     let followed = session.selections.record ?? keptPlace
     let read = session.selections.record == nil ? nil : table.selectedRecord(session)
     if record.waiting != nil, followed != record.place {
-      // What was typed for one record must not reach another.
+      // Text typed for one record must not reach another.
       (record.waiting, typeAhead) = (nil, [])
       session.add("the record is not under the cursor any more, and what was typed for it is left out")
     }

@@ -18,7 +18,7 @@ extension Session {
     begin(WorkRun(id, title: label, at: now))
   }
 
-  /// Adds a run in place of the oldest that has ended.
+  /// Adds a run. If there are too many, the oldest that has ended is removed.
   private mutating func begin(_ run: WorkRun) {
     runs.append(run)
     if runs.count > Self.runLimit, let ended = runs.firstIndex(where: { !$0.isRunning }) { runs.remove(at: ended) }

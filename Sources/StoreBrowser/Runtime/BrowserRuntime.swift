@@ -214,7 +214,7 @@ package final class BrowserRuntime: Sendable {
   private func finish(_ id: WorkID, _ report: WorkReport) {
     state.withLock { state in
       state.open[id] = nil
-      // A save that fails at the end is told to the shell.
+      // If a save fails at the end, the shell shows it.
       if !state.isStopped || id.slot == .staging { state.posted.append(.work(id, report)) }
     }
     wakeLoop()

@@ -56,7 +56,7 @@ package final class OpeningProgram: TerminalProgram {
     case .resize(let size): surroundings.size = size
     case .interrupt, .key(KeyChord(.character("c"), .control)): return [.quit(status: 0)]
     case .key(KeyChord(.escape)):
-      // What the terminal says of itself stays.
+      // Reports of the terminal itself stay.
       typedAhead.removeAll { event in
         switch event {
         case .key, .paste, .mouse: true
