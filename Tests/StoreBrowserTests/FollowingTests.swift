@@ -230,6 +230,21 @@ struct FollowingTests {
     #expect(driver.title.contains("HEAD #6"))
   }
 
+  @Test("one commit newer leads on from a commit that is held, to the newest")
+  func newerThanHeld() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("F")
+    for value in [1, 2] { try Sample.change(store, "City", "615532", ".population", to: .number(NumberText(value))) }
+    driver.tell(.storeStirred)
+    driver.press(".")
+    #expect(driver.title.contains("AS OF #5"), "\(driver.screen)")
+    driver.press(".")
+    #expect(driver.title.contains("HEAD #6"), "\(driver.screen)")
+    driver.press(".")
+    #expect(driver.status.contains("this is the newest commit"), "\(driver.screen)")
+  }
+
   @Test("a slow look at the store ends though more commits come, and another one follows it")
   func slowLook() throws {
     let store = try Sample.store()

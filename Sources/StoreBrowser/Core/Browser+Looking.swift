@@ -76,7 +76,7 @@ extension Browser {
     guard let count = Int(text.isEmpty ? "1" : text), count > 0, count <= 1_000_000 else {
       return session.warn("how many commits is a number from 1 to a million, not “\(text)”")
     }
-    if sign > 0, session.asOf == nil { return session.warn("this is the newest commit") }
+    if sign > 0, session.shown == session.head { return session.warn("this is the newest commit") }
     let step = Inquiry { [shown = session.shown, head = session.head] context throws(ModelError) in
       try context.commit(sign * count, from: shown, head: head)
     }
