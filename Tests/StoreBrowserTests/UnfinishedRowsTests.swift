@@ -183,4 +183,19 @@ struct UnfinishedRowsTests {
     driver.tell(.storeStirred)
     #expect(driver.browser.table.selectedPath(driver.browser.session) == path && path != ".name", "\(driver.screen)")
   }
+
+  @Test("a filter that was typed at a commit without the index of the order stays when the order comes back")
+  func keptFilter() throws {
+    let driver = try driver()
+    try driver.play(":add-index zone=timezone")
+    driver.browser.returnToMain(focus: .table)
+    driver.browser.table.order(by: "zone")
+    driver.tell(.tick(nil))
+    driver.press(",")
+    #expect(driver.browser.table.source?.index == nil, "\(driver.screen)")
+    try driver.play(":filter population > 200000")
+    driver.press(".")
+    #expect(driver.browser.table.source?.index == "zone", "\(driver.screen)")
+    #expect(driver.browser.table.source?.filter == "population > 200000" && driver.browser.table.storedCount == 5)
+  }
 }

@@ -44,9 +44,11 @@ extension TablePane {
       setAside = kept
       return "\(outline.commit.number) has no index \(index): in the order of the identifiers"
     }
-    guard let kept = setAside, kept.datastore == source.datastore, datastore.index(kept.index) != nil else {
+    guard var kept = setAside, kept.datastore == source.datastore, datastore.index(kept.index) != nil else {
       return nil
     }
+    // It may have been filtered since.
+    kept.filter = source.filter
     show(kept, anchor: keepingIdentifier())
     return nil
   }
