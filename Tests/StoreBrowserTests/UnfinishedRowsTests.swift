@@ -198,4 +198,17 @@ struct UnfinishedRowsTests {
     #expect(driver.browser.table.source?.index == "zone", "\(driver.screen)")
     #expect(driver.browser.table.source?.filter == "population > 200000" && driver.browser.table.storedCount == 5)
   }
+
+  @Test("a record behind a limit is gone to, and not the last one within the limit")
+  func behindLimit() throws {
+    let driver = try driver()
+    var source = try #require(driver.browser.table.source)
+    source.limit = 3
+    driver.browser.table.show(source, anchor: .position(0))
+    driver.tell(.tick(nil))
+    #expect(driver.browser.table.storedCount == 3, "\(driver.screen)")
+    driver.browser.goTo("2661552", in: "City")
+    driver.tell(.tick(nil))
+    #expect(driver.selectedIdentifier == "2661552", "\(driver.screen)")
+  }
 }

@@ -232,6 +232,7 @@ extension Browser {
     source.filter = nil
     source.sort = []
     source.range = nil
+    source.limit = nil
     let inserted = session.insertions[place.datastore]?.firstIndex { $0.identifier == place.identifier }
     table.show(source, anchor: inserted.map { .staged($0) } ?? .identifier(place.identifier))
   }
