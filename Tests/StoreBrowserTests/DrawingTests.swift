@@ -217,6 +217,15 @@ struct FollowingPanesTests {
     #expect((driver.browser.overlays.last as? Prompt)?.field.text == "good")
   }
 
+  @Test("of data that is not shown whole it is said how many bytes follow")
+  func longData() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    let bytes = [UInt8](repeating: 7, count: (1 << 20) + 5)
+    driver.browser.present(TextOverlay(title: "data", value: .data(bytes)))
+    driver.press("j G")
+    #expect(driver.shows("… 5 bytes more"), "\(driver.screen)")
+  }
+
   @Test("Enter runs what was brought back, whatever Tab had chosen before")
   func recallAfterTab() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

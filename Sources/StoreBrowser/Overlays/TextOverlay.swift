@@ -24,9 +24,11 @@ struct TextOverlay: ListPane {
     switch value {
     case .string(let text): self.text = TextLines.split(text)
     case .data(let bytes):
-      text = stride(from: 0, to: min(bytes.count, 1 << 20), by: 16).map { start in
-        bytes[start..<min(bytes.count, start + 16)].map(Hexadecimal.text(of:)).joined(separator: " ")
-      }
+      let shown = bytes.prefix(1 << 20)
+      text =
+        stride(from: 0, to: shown.count, by: 16).map { start in
+          shown[start..<min(shown.count, start + 16)].map(Hexadecimal.text(of:)).joined(separator: " ")
+        } + (shown.count < bytes.count ? ["… \(NumberFormat.counted(bytes.count - shown.count, "byte")) more"] : [])
     default: text = TextLines.split(value.prettyText)
     }
   }
