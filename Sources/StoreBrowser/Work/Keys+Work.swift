@@ -95,8 +95,14 @@ extension WorkContext {
     case .end: (place, isBackward) = (bounds.upperBound, true)
     case .before(let rank): (place, isBackward) = (min(rank, bounds.upperBound), true)
     case .text(let text):
-      let value =
-        index.descriptor.encoding.isText && !text.hasPrefix("\"") ? .string(text) : try index.value(parsing: text)
+      let value: KeyValue
+      do throws(ModelError) {
+        let isPlain = index.descriptor.encoding.isText && !text.hasPrefix("\"")
+        value = isPlain ? .string(text) : try index.value(parsing: text)
+      } catch .invalid(let text, _, let reason) {
+        // The line that was typed is gone, so its columns say nothing.
+        throw .invalid(text: text, column: nil, reason: reason)
+      }
       place = within(try index.rank(of: .before(value)))
     }
     if !isBackward, place < bounds.upperBound, let entry = try index.entries(at: place..<place + 1).first {
