@@ -33,7 +33,7 @@ extension ReadableView {
     for source in try datastores {
       for index in source.indexes {
         let isDeclared = index.descriptor.target == datastore
-        if isDeclared { known.append(index.descriptor.name) }
+        known.append("\(index.descriptor.name) of \(source.descriptor.key)")
         guard name.map({ $0 == index.descriptor.name }) ?? isDeclared else { continue }
         if let refusal = index.descriptor.refusal(of: identifier.value) {
           refusals.append("index \(index.descriptor.name) of \(source.descriptor.key) \(refusal)")
@@ -45,7 +45,7 @@ extension ReadableView {
       }
     }
     if let name, referrers.isEmpty {
-      if refusals.isEmpty { throw .noSuchIndex(name, datastore: datastore, known: known) }
+      if refusals.isEmpty { throw .noSuchIndex(name, datastore: "any datastore", known: known) }
       throw .refused(reason: refusals.joined(separator: "; "))
     }
     return referrers
