@@ -53,6 +53,17 @@ struct CompressionVerbTests {
     #expect(try ProgramRun(["verify", path]).status == 0)
   }
 
+  @Test("an import that writes nothing compresses nothing")
+  func refusedImport() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Rivers.strata")
+    #expect(try ProgramRun(["import", path, "River", folder.file("one.jsonl", #"{"id":1,"km":2}"#)]).status == 0)
+    let history = try ProgramRun(["history", path]).output
+    let poorer = try ProgramRun(["import", path, "River", folder.file("poorer.csv", "id,name\n1,Aare\n"), "--compress"])
+    #expect(poorer.status == 1 && poorer.complaint.contains("--merge keeps them"), "\(poorer.complaint)")
+    #expect(try ProgramRun(["history", path]).output == history)
+  }
+
   @Test("what makes no sense is refused as usage, and a datastore that is not there by its name")
   func refusals() throws {
     let folder = try TemporaryFolder()

@@ -119,6 +119,7 @@ struct ServerVerbTests {
       (["convert", url, folder.path("Converted.strata")], ["strata copy PATH URL"]),
       (["convert", path, url], ["strata copy PATH URL"]),
       (["import", url, "River", notes, "--entities"], ["River keeps"]),
+      (["import", url, "Pond", notes, "--compress"], ["are not compressed", "nothing was written"]),
       (["export", url, "River", "--entities"], ["River keeps"]),
       (["import", url, "--interchange", document], ["there is a datastore River already", "nothing was written"]),
       (["import", url, "--history", others], ["strata clone 'postgres://", "nothing was written"]),

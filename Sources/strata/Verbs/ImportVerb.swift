@@ -11,15 +11,14 @@ extension VerbRun {
     let file = try required(2)
     var source = try TableSource(path: file, encoding: encoding())
     let path = try required(0)
+    if arguments.has("--compress"), isServer(path) {
+      throw ModelError.refused(reason: "values on a server are not compressed by strata; nothing was written")
+    }
     let (files, store) = (newFiles(of: path), try importedStore(at: path))
     defer { if store.engine.commitCount == 0 { remove(files, of: store) } }
     let plan = try importPlan(&source, into: store)
     let report = try Importer(store, plan, progress: ProgressMeter("importing \(plan.datastore)").report)
       .run(&source, named: arguments.value("--name"))
-    if arguments.has("--compress"), !arguments.has("--dry-run"), report.new + report.changed > 0 {
-      try store.declareCompression(true, of: [plan.datastore])
-      _ = try store.compact(.all, progress: ProgressMeter("compressing \(plan.datastore)").report)
-    }
     for note in source.notes { complain(note) }
     for rejection in report.rejections { complain(rejection.description) }
     if report.rejected > report.rejections.count {
@@ -32,6 +31,10 @@ extension VerbRun {
     for repeated in report.repeats.prefix(20) { complain(repeated.description) }
     if report.repeats.count > 20 { complain("\(report.repeated) rows in all were replaced by later ones") }
     try print(report, columns: source.columns)
+    if arguments.has("--compress"), report.commit != nil {
+      try store.declareCompression(true, of: [plan.datastore])
+      _ = try store.compact(.all, progress: ProgressMeter("compressing \(plan.datastore)").report)
+    }
     if !report.losses.isEmpty, plan.existing == .replaced {
       complain(
         "\(file) has nothing for fields of the records that it would replace: \(report.lossText); --merge keeps them, "
