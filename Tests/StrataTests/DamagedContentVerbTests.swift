@@ -50,7 +50,7 @@ extension DamagedStoreVerbTests {
 
   @Test("an overview counts a record that cannot be read, and a delete of all that match leaves it")
   func overviewOfDamaged() throws {
-    try damageSixth()
+    try damageRiver(6)
     for option in [[], ["--where", "id > 0"]] {
       let run = try ProgramRun(["describe", path, "River"] + option)
       #expect(run.status == 3 && run.complaint.contains("record 6 of River is left out"), "\(run.complaint)")

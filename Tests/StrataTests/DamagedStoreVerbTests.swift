@@ -232,11 +232,11 @@ struct DamagedStoreVerbTests {
     #expect(run.lines.contains { $0.hasPrefix("note: data.compact, 99 bytes: a compaction that is not finished") })
   }
 
-  /// Flips a bit in the newest content of the sixth river.
-  func damageSixth() throws {
+  /// Flips a bit in the newest content of a river.
+  func damageRiver(_ id: Int) throws {
     let url = URL(filePath: path + "/data")
     var data = try Data(contentsOf: url)
-    let content = try #require(data.range(of: Data(#"{"id":6,"name""#.utf8), options: .backwards))
+    let content = try #require(data.range(of: Data(#"{"id":\#(id),"name""#.utf8), options: .backwards))
     data[content.upperBound + 4] ^= 1
     try data.write(to: url)
   }
@@ -245,7 +245,7 @@ struct DamagedStoreVerbTests {
     "a damaged record can be replaced, by a letter too, deleted, restored and imported, and no index keeps an entry of it",
     arguments: ["put", "letter", "delete", "restore", "import"])
   func mending(_ verb: String) throws {
-    try damageSixth()
+    try damageRiver(6)
     #expect(try ProgramRun(["get", path, "River", "6"]).status == 3)
     let part = try folder.file("part.jsonl", #"{"id":6,"km":5}"#)
     let merged = try ProgramRun(["import", path, "River", part, "--id", "id", "--merge"])
@@ -274,6 +274,14 @@ struct DamagedStoreVerbTests {
     }
     let verified = try ProgramRun(["verify", path])
     #expect(!verified.output.contains("wrong: "), "\(verified.output)")
+  }
+
+  @Test("a condition is not refused because the first record cannot be read")
+  func firstDamaged() throws {
+    try damageRiver(1)
+    let run = try ProgramRun(["delete", path, "River", "--where", "id == 60"])
+    #expect(run.status == 0, "\(run.complaint)")
+    #expect(try ProgramRun(["get", path, "River", "60"]).status == 1)
   }
 
   @Test("the history of a record lists the versions that can be read, and the one that cannot as such")

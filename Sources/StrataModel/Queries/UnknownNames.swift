@@ -61,7 +61,7 @@ extension RecordQuery {
     let count = min(1000, try datastore.count)
     var records = try datastore.records(at: 0..<count)
     while !missing.isEmpty, try records.next() {
-      guard let document = try records.rawRecord().flatMap({ try? $0.document() }) else { continue }
+      guard let document = try? records.rawRecord()?.document() else { continue }
       missing.removeAll { document[$0] != nil || !document.values(at: $0).isEmpty }
       if case .object(let members) = document { for member in members { known.insert(member.name) } }
     }
