@@ -276,6 +276,14 @@ struct DamagedStoreVerbTests {
     #expect(!verified.output.contains("wrong: "), "\(verified.output)")
   }
 
+  @Test("the entries of a record that cannot be read are not reported as those of none")
+  func entriesOfDamaged() throws {
+    try damageRiver(6)
+    let run = try ProgramRun(["verify", path])
+    #expect(run.status == 3 && run.output.contains("wrong: River 6: it cannot be read"), "\(run.output)")
+    #expect(!run.output.contains("too many"), "\(run.output)")
+  }
+
   @Test("a condition is not refused because the first record cannot be read")
   func firstDamaged() throws {
     try damageRiver(1)

@@ -208,9 +208,11 @@ struct DatastoreVerifier {
   }
 
   private mutating func nameStray(_ entry: IndexEntry, _ position: Int) throws(ModelError) {
-    guard let record = try? datastore.record(entry.identifier) else {
+    guard try datastore.reference(of: entry.identifier) != nil else {
       return subjects[position].stray(entry, "there is no such record")
     }
+    // A record that cannot be read was reported already.
+    guard let record = try? datastore.record(entry.identifier) else { return }
     if subjects[position].sparesOlder, record.version != descriptor.version { return }
     let value = try? subjects[position].index.descriptor.encoding.encode(entry.value)
     guard let value, let document = try? record.document() else { return }
