@@ -284,6 +284,17 @@ struct DamagedStoreVerbTests {
     #expect(!run.output.contains("too many"), "\(run.output)")
   }
 
+  @Test("an index that cannot be built because of a damaged record names it, and is built when it is mended")
+  func indexOfDamaged() throws {
+    try damageRiver(6)
+    let more = try folder.file("more.jsonl", #"{"id":61,"name":"River 61","km":1}"#)
+    let words = ["import", path, "River", more, "--id", "id", "--index", "title=name"]
+    let run = try ProgramRun(words)
+    #expect(run.status == 1 && run.complaint.contains("6: damaged record at byte"), "\(run.complaint)")
+    #expect(try ProgramRun(["put", path, "River"], input: #"{"id":6,"name":"Mended","km":5}"#).status == 0)
+    #expect(try ProgramRun(words).status == 0)
+  }
+
   @Test("a condition is not refused because the first record cannot be read")
   func firstDamaged() throws {
     try damageRiver(1)

@@ -149,6 +149,8 @@ struct IndexFill {
       try fail(key, reason, meter)
     } catch .unreadable(let what, let place) {
       try fail(key, "\(what) cannot be read: \(place)", meter)
+    } catch .storage(let damage, kind: .damaged) {
+      try fail(key, damage, meter)
     }
   }
 
