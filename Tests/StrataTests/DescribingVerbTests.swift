@@ -94,6 +94,9 @@ import Testing
     #expect(
       try records("--select", "name", "--where", "id > 2", "--json") == [#"{"name":"Bern"}"#, #"{"name":"Basel"}"#])
     #expect(try records("--distinct", "name") == ["Basel", "Bern", "Kobe"])
+    // An index is named for its field, as in a condition.
+    #expect(try records("--select", "byName,id", "--limit", "1") == ["Bern\t1"])
+    #expect(try records("--group-by", "byName", "--count") == ["Basel\t1", "Bern\t2", "Kobe\t1"])
     #expect(try records("--distinct", "name", "--count") == ["3"])
     #expect(try records("--group-by", "name", "--count", "--sort", "count:desc", "--limit", "1") == ["Bern\t2"])
     #expect(

@@ -83,7 +83,7 @@ package struct RecordQuery: Sendable {
   func sortKey(of record: Record) -> [UInt8] { sortKey(of: (try? record.document()) ?? .null) }
 
   /// The query with names of indexes replaced by their paths, if no field of the first thousand records has the name.
-  func named(in datastore: any ReadableDatastore) -> RecordQuery {
+  package func named(in datastore: any ReadableDatastore) -> RecordQuery {
     var paths: [DocumentPath: DocumentPath] = [:]
     let used = Set((filter?.paths ?? []) + sort.map(\.path))
     let over = Set(datastore.indexes.flatMap { $0.descriptor.subjectPaths ?? [] })

@@ -17,10 +17,10 @@ extension VerbRun {
     for option in ["--select", "--after"] where arguments.has(option) {
       throw UsageError("\(option) does not go with \(isDistinct ? "--distinct" : "--group-by")", verb: arguments.verb)
     }
-    let keys = try fields("--distinct") + fields("--group-by")
+    let keys = try fields("--distinct", in: datastore) + fields("--group-by", in: datastore)
     let query = RecordQuery(filter: try query(in: datastore, sorted: false).filter)
-    try complainOfUnknown(keys + Self.figureOptions.flatMap { try fields($0) }, in: datastore)
-    let grouping = RecordGrouping(by: keys, figures: isDistinct ? [] : try figures())
+    try complainOfUnknown(keys + Self.figureOptions.flatMap { try fields($0, in: datastore) }, in: datastore)
+    let grouping = RecordGrouping(by: keys, figures: isDistinct ? [] : try figures(in: datastore))
     if arguments.has("--explain") { return try output.line(grouping.explanation(of: query, in: datastore)) }
     var groups = try grouping.groups(of: query, in: datastore)
     if isDistinct, arguments.has("--count") {
@@ -35,27 +35,29 @@ extension VerbRun {
   /// The fields that `--select` names.
   func selection(in datastore: any ReadableDatastore) throws -> SelectedFields? {
     guard arguments.has("--select") else { return nil }
-    let paths = try fields("--select")
+    let paths = try fields("--select", in: datastore)
     try complainOfUnknown(paths, in: datastore)
     return SelectedFields(paths)
   }
 
-  /// The fields of an option, which may name several with commas between them, and be given several times.
-  private func fields(_ option: String) throws -> [DocumentPath] {
-    try arguments.values(option).flatMap { text in
+  /// The fields of an option, which may name several with commas between them, and be given several times; or indexes of them.
+  private func fields(_ option: String, in datastore: any ReadableDatastore) throws -> [DocumentPath] {
+    let paths: [DocumentPath] = try arguments.values(option).flatMap { text in
       do {
         return try RecordQuery.order(parsing: text).map(\.path)
       } catch {
         return try RecordQuery.names(in: text).map { try fieldPath($0) }
       }
     }
+    return RecordQuery(sort: paths.map { ($0, false) }).named(in: datastore).sort.map(\.path)
   }
 
   /// The figures in the order in which a line has them.
-  private func figures() throws -> [RecordGrouping.Figure] {
+  private func figures(in datastore: any ReadableDatastore) throws -> [RecordGrouping.Figure] {
     let count: [RecordGrouping.Figure] = arguments.has("--count") ? [.count] : []
-    return try count + fields("--sum").map { .sum($0) } + fields("--mean").map { .mean($0) }
-      + fields("--least").map { .least($0) } + fields("--greatest").map { .greatest($0) }
+    return try count + fields("--sum", in: datastore).map { .sum($0) }
+      + fields("--mean", in: datastore).map { .mean($0) }
+      + fields("--least", in: datastore).map { .least($0) } + fields("--greatest", in: datastore).map { .greatest($0) }
   }
 
   /// The options that compute a figure over the records of a group.
