@@ -55,6 +55,23 @@ struct GivingWayTests {
     #expect(counted >= yields(for: 500).lowerBound)
   }
 
+  @Test("selected values and figures that are read along an index")
+  func alongIndex() async throws {
+    let (_, books) = try await filled(500, slices: .ofTenLooks())
+    let selected = try await worker.returns { _ in
+      for try await _ in books.load(..., from: \.title).select(\.title) {}
+    }
+    #expect(selected >= yields(for: 500 / 16).lowerBound)
+    let gathered = try await worker.returns { _ in
+      for try await _ in books.load(where: #Predicate { $0.title > "A" }).select(\.title) { break }
+    }
+    #expect(gathered >= yields(for: 500 / 16).lowerBound)
+    let grouped = try await worker.returns { _ in
+      for _ in 0..<100 { _ = try await books.load(...).grouped(by: \.title) { $0.max(\.title) } }
+    }
+    #expect(grouped >= yields(for: 100).lowerBound)
+  }
+
   @Test("slices grow while no other task runs: to twice their length on the main actor, to three times elsewhere")
   func growing() async throws {
     // A yield takes one look: a twentieth of a slice, and so less than the tenth that tells that another task ran.

@@ -10,7 +10,7 @@ struct CoveredRows<Instance: Sendable, Row> {
   /// - Returns: nil if no index has the rows, or if the answer has an order that would have to be made of all of them.
   init?<Format: DatastoreFormat>(
     _ rows: Rows<Instance, Row>, of run: TypedQueryRun<Format>
-  ) throws where Format.Instance == Instance {
+  ) async throws where Format.Instance == Instance {
     guard run.page.after == nil, let index = try CoveringIndex(rows, of: run), index.ranges.count <= 1 else {
       return nil
     }
@@ -28,7 +28,7 @@ struct CoveredRows<Instance: Sendable, Row> {
     }
     self.index = index
     cursor = index.entries.walk(at: ranks, isBackward: isBackward)
-    if run.plan.order == .identifiers { gathered = try gather(page.offset, page.most) }
+    if run.plan.order == .identifiers { gathered = try await gather(page.offset, page.most, run.slices) }
   }
 
   mutating func next() throws -> Row? {
@@ -48,9 +48,14 @@ struct CoveredRows<Instance: Sendable, Row> {
     return read
   }
 
-  private mutating func gather(_ offset: Int, _ most: Int) throws -> [Row] {
+  private mutating func gather(_ offset: Int, _ most: Int, _ slices: TimeSlices) async throws -> [Row] {
     var found: [(identifier: [UInt8], row: Row)] = []
-    while let next = try read(withIdentifier: true) { found.append(next) }
+    while let next = try read(withIdentifier: true) {
+      found.append(next)
+      guard found.count & 15 == 0 else { continue }
+      try Task.checkCancellation()
+      if slices.isUsedUp() { await slices.yieldTask() }
+    }
     found.sort { $0.identifier.lexicographicallyPrecedes($1.identifier) }
     return found.dropFirst(offset).prefix(most).reversed().map(\.row)
   }

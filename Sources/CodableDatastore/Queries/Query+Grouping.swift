@@ -97,7 +97,7 @@ extension Query {
           for (row, sums) in groups { add(&tally, row, sums) }
           return tally
         }
-        if let known = try run.walked(index, into: initial) { return known }
+        if let known = try await run.walked(index, into: initial) { return known }
       }
       return try await run.folded(rows, into: initial)
     }

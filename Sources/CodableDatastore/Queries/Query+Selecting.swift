@@ -39,6 +39,7 @@ public struct SelectedValues<Format: DatastoreFormat, AccessMode: _AccessMode, E
     private var run: TypedQueryRun<Format>?
     private var covered: CoveredRows<Format.Instance, Element>?
     private var isOpened = false
+    private var coveredCount = 0
 
     init(_ selected: SelectedValues) {
       (query, rows, reading) = (selected.query, selected.rows, RowReading(selected.rows))
@@ -52,10 +53,14 @@ public struct SelectedValues<Format: DatastoreFormat, AccessMode: _AccessMode, E
       if !isOpened {
         isOpened = true
         run = try await query.reading(rows.properties).run()
-        covered = try run.flatMap { try CoveredRows(rows, of: $0) }
+        if let run { covered = try await CoveredRows(rows, of: run) }
       }
       try run?.scope?.requireReadable()
-      if covered != nil { return try covered?.next() }
+      if covered != nil {
+        coveredCount += 1
+        if coveredCount & 15 == 0, let slices = run?.slices, slices.isUsedUp() { await slices.yieldTask() }
+        return try covered?.next()
+      }
       do {
         return try await run?.next(&reading)
       } catch {

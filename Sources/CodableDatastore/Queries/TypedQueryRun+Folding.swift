@@ -80,13 +80,21 @@ extension TypedQueryRun {
   /// Takes in the rows of all instances that meet the condition along an index that has them. Reads no record.
   ///
   /// - Returns: nil if the index has not all of them.
-  func walked<Kind: _FigureKind>(_ index: CoveringIndex<Instance, Kind.Value>, into initial: Kind) throws -> Kind? {
+  func walked<Kind: _FigureKind>(
+    _ index: CoveringIndex<Instance, Kind.Value>, into initial: Kind
+  ) async throws -> Kind? {
     var (result, isWhole) = (initial, true)
     for range in index.ranges {
-      try throwingStoreErrors {
-        try index.entries.forEachValue(in: range) { value, count in
-          if let row = index.row(of: value) { result.add(row, times: count) } else { isWhole = false }
-          return isWhole
+      // In parts, so that others run in between; a server would be asked for each.
+      let length = index.entries.tree.isServed ? max(1, range.count) : RecordParts.size
+      for start in stride(from: range.lowerBound, to: range.upperBound, by: length) where isWhole {
+        try Task.checkCancellation()
+        if slices.isUsedUp() { await slices.yieldTask() }
+        try throwingStoreErrors {
+          try index.entries.forEachValue(in: start..<min(start + length, range.upperBound)) { value, count in
+            if let row = index.row(of: value) { result.add(row, times: count) } else { isWhole = false }
+            return isWhole
+          }
         }
       }
     }
@@ -97,7 +105,7 @@ extension TypedQueryRun {
 /// The records of a scan in parts, which workers take one after the other.
 private final class RecordParts: Sendable {
   static let workers = min(ProcessInfo.processInfo.activeProcessorCount, 8)
-  private static let size = 4_096
+  static let size = 4_096
 
   let records: Tree
   private let count: Int
