@@ -22,6 +22,32 @@ enum PredicateConstant {
   }
 }
 
+/// A condition as a text that is the same in every process, and for every equal captured set.
+enum PredicateText {
+  static func text(of predicate: Predicate<some Any>) -> String {
+    sets(in: predicate.expression).reduce("\(predicate)") { $0.replacing($1.text, with: $1.sortedText) }
+  }
+
+  /// Nodes hold their parts as stored properties.
+  private static func sets(in node: Any) -> [any CapturedSet] {
+    Mirror(reflecting: node).children.flatMap { child in
+      if let set = child.value as? any CapturedSet { return [set] }
+      return child.value is any PredicateExpression ? sets(in: child.value) : []
+    }
+  }
+}
+
+private protocol CapturedSet {
+  /// In an order that differs from process to process.
+  var text: String { get }
+  var sortedText: String { get }
+}
+
+extension Set: CapturedSet {
+  fileprivate var text: String { "\(self)" }
+  fileprivate var sortedText: String { "\(map { String(reflecting: $0) }.sorted())" }
+}
+
 /// The instance, or an element of a list that a closure looks at.
 protocol VariableNode {
   var key: PredicateExpressions.VariableID { get }

@@ -182,7 +182,8 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
 
   /// A text that identifies the query, so that a cursor of another query is refused.
   var fingerprint: String {
-    ([core.key] + predicates.map { "\($0)" } + sorts.map { "\($0.name)\($0.isDescending ? " descending" : "")" })
+    ([core.key] + predicates.map { PredicateText.text(of: $0) }
+      + sorts.map { "\($0.name)\($0.isDescending ? " descending" : "")" })
       .joined(separator: "\n")
   }
 
