@@ -87,6 +87,16 @@ struct DefinitionMergeTests {
     #expect(try ours.text(1)?.contains("ours") == true && ours.text(1)?.contains("theirs") == true)
   }
 
+  @Test("a merge that takes over a definition alone says so")
+  func definitionAlone() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"a"}"#)
+    try ours.put(#"{"id":2,"name":"b"}"#)
+    _ = try theirs.own.dropIndex("population", of: "City")
+    _ = try ours.fetch(theirs)
+    #expect(try ours.exchange.planMerge(theirs.head).result(isDone: false) == "1 definition would be merged")
+    #expect(try ours.merge(theirs.head).plan.result() == "1 definition merged")
+  }
+
   @Test("new records are written in the coding that one side changed to, whichever side merges")
   func changedCoding() throws {
     for isOurs in [true, false] {

@@ -51,9 +51,11 @@ package struct MergePlan: Sendable {
   /// The result of the merge, in words: `3 changes merged, 1 conflict settled`.
   package func result(isDone: Bool = true) -> String {
     let settled = conflicts.count - open.count
-    if cleanCount + settled == 0 { return "nothing of theirs \(isDone ? "was" : "is") missing here" }
+    let definitions = cleanCount + settled == 0 ? clean.descriptors.count + clean.whole.count : 0
+    if cleanCount + settled + definitions == 0 { return "nothing of theirs \(isDone ? "was" : "is") missing here" }
     let done = isDone ? "" : "would be "
-    return [(cleanCount, "change", "merged"), (settled, "conflict", "settled")].filter { $0.0 > 0 }
+    return [(cleanCount, "change", "merged"), (settled, "conflict", "settled"), (definitions, "definition", "merged")]
+      .filter { $0.0 > 0 }
       .map { "\(counted($0.0, $0.1)) \(done)\($0.2)" }.joined(separator: ", ")
   }
 
