@@ -87,6 +87,39 @@ struct DefinitionMergeTests {
     #expect(try ours.text(1)?.contains("ours") == true && ours.text(1)?.contains("theirs") == true)
   }
 
+  @Test("of three common ancestors the third is merged with the first two on what it has in common with either")
+  func threeAncestors() throws {
+    let ours = try ExchangedStore("ours")
+    let key = try KeyEncoding.integer.encode(.integer(1))
+    func commit(on parents: UInt64..., text: String) throws -> UInt64 {
+      let transaction = try ours.own.engine.beginBlocking(on: parents[0])
+      let record = RecordBytes.make(version: "1", content: Array(text.utf8))
+      try transaction.put(key, record, in: .records(of: "City"))
+      let commit = try #require(try transaction.commit(CommitInfo(action: "put", parents: parents)))
+      try commit.wait()
+      return commit.number
+    }
+    let root = try commit(on: ours.own.engine.head.number, text: #"{"id":1,"x":0}"#)
+    let changed = try commit(on: root, text: #"{"id":1,"x":1}"#)
+    let first = try commit(on: root, text: #"{"id":1,"x":0,"a":1}"#)
+    let second = try commit(on: changed, text: #"{"id":1,"x":0}"#)
+    let third = try commit(on: changed, text: #"{"id":1,"x":1,"b":1}"#)
+    let both = #"{"id":1,"x":0,"a":1,"b":1}"#
+    let one = try commit(on: commit(on: first, second, text: #"{"id":1,"x":0,"a":1}"#), third, text: both)
+    let other = try commit(on: commit(on: second, third, text: #"{"id":1,"x":0,"b":1}"#), first, text: both)
+    let graph = try ours.graph
+    func identities(_ numbers: UInt64...) throws -> [CommitIdentity] {
+      try numbers.map { try #require(graph.identity(of: $0)) }
+    }
+    let heads = try identities(one, other)
+    let bases = graph.nearestCommonAncestors(heads[0], heads[1])
+    #expect(try bases == identities(first, second, third))
+    #expect(try Set(graph.basesOfMerge(heads[0], heads[1])) == Set(bases + identities(root, changed)))
+    let base = MergeBase(ours.own, graph, "City", ExchangedStore.descriptor, bases)
+    let content = try #require(try base.content(of: StoredKey(bytes: key, value: .integer(1))))
+    #expect(try JSONParser.parse(content.bytes)[member: "x"] == 0)
+  }
+
   @Test("a merge that takes over a definition alone says so")
   func definitionAlone() throws {
     let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"a"}"#)

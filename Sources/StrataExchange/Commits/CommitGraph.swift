@@ -296,7 +296,13 @@ package struct CommitGraph: Sendable {
   /// The common ancestors that no other common ancestor was made on, in their order: one, or several after a criss-cross, or none if the
   /// two have nothing in common.
   package func nearestCommonAncestors(_ left: CommitIdentity, _ right: CommitIdentity) -> [CommitIdentity] {
-    let (one, other) = (reach([left]), reach([right]))
+    nearestCommonAncestors(ofMerge: [left], right)
+  }
+
+  /// The same for a merge of several commits and another one.
+  func nearestCommonAncestors(ofMerge left: some Sequence<CommitIdentity>, _ right: CommitIdentity) -> [CommitIdentity]
+  {
+    let (one, other) = (reach(Array(left)), reach([right]))
     var nearest = entries.indices.map { one[$0] && other[$0] }
     for place in entries.indices where one[place] && other[place] {
       let parents = entries[place].parents
@@ -307,14 +313,15 @@ package struct CommitGraph: Sendable {
   }
 
   /// The commits whose content a merge of two needs: their nearest common ancestors, and, if there are several, the bases of a merge of
-  /// each with the first one. The nearest come first.
+  /// each with those before it. The nearest come first.
   func basesOfMerge(_ left: CommitIdentity, _ right: CommitIdentity) -> [CommitIdentity] {
     var bases: [CommitIdentity] = []
-    var open = [(left, right)]
+    var open = [([left][...], right)]
     while let (one, other) = open.popLast() {
-      let nearest = nearestCommonAncestors(one, other).filter { !bases.contains($0) }
-      bases += nearest
-      if let first = nearest.first { open += nearest.dropFirst().map { (first, $0) } }
+      let nearest = nearestCommonAncestors(ofMerge: one, other)
+      let new = nearest.filter { !bases.contains($0) }
+      bases += new
+      if !new.isEmpty { open += nearest.indices.dropFirst().map { (nearest[..<$0], nearest[$0]) } }
     }
     return bases
   }

@@ -14,8 +14,8 @@ final class MergeBase {
   var descriptor: DatastoreDescriptor
   private let bases: [CommitIdentity]
   private var datastores: [CommitIdentity: (any ReadableDatastore)?] = [:]
-  private var ancestors: [[CommitIdentity]: [CommitIdentity]] = [:]
-  /// The number of searches for the common ancestors of two commits.
+  private var ancestors: [ArraySlice<CommitIdentity>: [CommitIdentity]] = [:]
+  /// The number of searches for common ancestors.
   private(set) var searches = 0
 
   /// A criss-cross of criss-crosses deeper than this counts as no value.
@@ -41,13 +41,13 @@ final class MergeBase {
   private func definition(in commits: [CommitIdentity], level: Int) throws -> DatastoreDescriptor? {
     guard let first = commits.first, level < Self.mostLevels else { return nil }
     var merged = try datastore(at: first)?.descriptor
-    for next in commits.dropFirst() {
-      let other = try datastore(at: next)?.descriptor
+    for place in commits.indices.dropFirst() {
+      let other = try datastore(at: commits[place])?.descriptor
       guard let mine = merged, let other else {
         merged = merged ?? other
         continue
       }
-      let base = try definition(in: commonAncestors(first, next), level: level + 1)
+      let base = try definition(in: commonAncestors(commits[...place]), level: level + 1)
       merged = DescriptorMerge(base: base, ours: mine, theirs: other, policy: .ask).merged().descriptor ?? mine
     }
     return merged
@@ -56,10 +56,12 @@ final class MergeBase {
   private func content(of identifier: StoredKey, in commits: [CommitIdentity], level: Int) throws -> RecordContent? {
     guard let first = commits.first, level < Self.mostLevels else { return nil }
     var merged = try content(of: identifier, at: first)
-    for next in commits.dropFirst() {
-      let other = try content(of: identifier, at: next)
-      let base = try content(of: identifier, in: commonAncestors(first, next), level: level + 1)
-      let merge = RecordMerge(descriptor, base: base, mine: merged, theirs: other, countsEqualChanges: true)
+    for place in commits.indices.dropFirst() {
+      let other = try content(of: identifier, at: commits[place])
+      let ancestors = commonAncestors(commits[...place])
+      let base = try content(of: identifier, in: ancestors, level: level + 1)
+      let merge = RecordMerge(
+        descriptor, base: base, mine: merged, theirs: other, countsEqualChanges: ancestors.count == 1)
       switch merge.outcome {
       case .mine: break
       case .theirs: merged = other
@@ -70,11 +72,12 @@ final class MergeBase {
     return merged
   }
 
-  private func commonAncestors(_ left: CommitIdentity, _ right: CommitIdentity) -> [CommitIdentity] {
-    if let known = ancestors[[left, right]] { return known }
+  /// The nearest ancestors that the last of some commits has in common with a merge of the others.
+  private func commonAncestors(_ commits: ArraySlice<CommitIdentity>) -> [CommitIdentity] {
+    if let known = ancestors[commits] { return known }
     searches += 1
-    let found = graph.nearestCommonAncestors(left, right)
-    ancestors[[left, right]] = found
+    let found = commits.last.map { graph.nearestCommonAncestors(ofMerge: commits.dropLast(), $0) } ?? []
+    ancestors[commits] = found
     return found
   }
 
