@@ -12,6 +12,11 @@ extension Filter.Condition {
       !Self.compare(left, .equal, right).holds(for: document)
     case .compare(let left, let comparison, let right):
       left.leads(in: document) { left in right.leads(in: document) { comparison.holds(left, $0) } }
+    case .range(let operand, let low, let end, let high):
+      operand.leads(in: document) { value in
+        low.leads(in: document) { Filter.Comparison.greaterOrEqual.holds(value, $0) }
+          && high.leads(in: document) { end.holds(value, $0) }
+      }
     case .isOne(let operand, let values):
       operand.leads(in: document) { value in values.contains { FilterOrder.of(value, $0) == .equal } }
     case .has(let operand, let part):

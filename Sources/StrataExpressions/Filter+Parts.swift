@@ -49,6 +49,8 @@ extension Filter.Condition {
     case .isNull(let operand): .isNull(operand.replacing(path))
     case .compare(let left, let comparison, let right):
       .compare(left.replacing(path), comparison, right.replacing(path))
+    case .range(let value, let low, let end, let high):
+      .range(value.replacing(path), from: low.replacing(path), end, high.replacing(path))
     case .isOne(let operand, let values): .isOne(operand.replacing(path), of: values)
     case .has(let whole, let part): .has(whole.replacing(path), part.replacing(path))
     case .text(let text, let test, let part): .text(text.replacing(path), test, part.replacing(path))
@@ -69,6 +71,8 @@ extension Filter.Condition: CustomStringConvertible {
     case .isTrue(let operand): "\(operand)"
     case .isNull(let operand): "\(operand) is null"
     case .compare(let left, let comparison, let right): "\(left) \(comparison.rawValue) \(right)"
+    case .range(let value, let low, .lessOrEqual, let high): "\(value) between \(low) and \(high)"
+    case .range(let value, let low, _, let high): "\(value) = \(low) .. \(high)"
     case .isOne(let operand, let values): "\(operand) in (\(values.map(\.literalText).joined(separator: ", ")))"
     case .has(let whole, let part): "\(whole) has \(part)"
     case .text(let text, let test, let part): "\(text) \(test.rawValue) \(part)"

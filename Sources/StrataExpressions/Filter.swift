@@ -70,14 +70,18 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     case isTrue(Operand)
     case isNull(Operand)
     case compare(Operand, Comparison, Operand)
+    /// Through a list of objects the same value is to be not less than the first and to fit the second.
+    case range(Operand, from: Operand, Comparison, Operand)
     case isOne(Operand, of: [Document])
     case has(Operand, Operand)
     case text(Operand, TextTest, Operand)
     case matches(Operand, Pattern)
 
-    /// The conditions that are put together with `and`, `or` and `not`.
-    var parts: [Condition] {
+    /// The conditions that are put together with `and`, `or` and `not`; the comparisons of a range.
+    package var parts: [Condition] {
       switch self {
+      case .range(let value, let low, let end, let high):
+        [.compare(value, .greaterOrEqual, low), .compare(value, end, high)]
       case .all(let conditions), .any(let conditions): conditions.flatMap(\.parts)
       case .not(let inner): inner.parts
       default: [self]

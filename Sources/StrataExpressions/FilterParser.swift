@@ -79,7 +79,7 @@ struct FilterParser {
       let right = try operand()
       if comparison == .equal, let end = Self.rangeEnds.first(where: { scanner.consume($0.0) }) {
         let field = try field(left, column)
-        return .all([Self.compare(field, .greaterOrEqual, right), Self.compare(field, end.1, try operand())])
+        return Self.range(field, right, end.1, try operand())
       }
       return Self.compare(try subject(left, column, beside: right), comparison, right)
     }
@@ -104,7 +104,7 @@ struct FilterParser {
       guard scanner.consume(word: "and") else { throw scanner.expected("“and”") }
       let high = try operand()
       let left = try subject(left, column, beside: low, high)
-      return .all([Self.compare(left, .greaterOrEqual, low), Self.compare(left, .lessOrEqual, high)])
+      return Self.range(left, low, .lessOrEqual, high)
     }
     if scanner.consume(word: "contains") { return try text(left, column, .contains) }
     for (word, test) in [("starts", Filter.TextTest.begins), ("ends", .ends)] where scanner.consume(word: word) {
@@ -153,6 +153,14 @@ struct FilterParser {
   private static let rangeEnds: [(String, Filter.Comparison)] = [
     ("...", .lessOrEqual), ("..=", .lessOrEqual), ("..<", .less), ("..", .less),
   ]
+
+  private static func range(
+    _ value: Filter.Operand, _ low: Filter.Operand, _ end: Filter.Comparison, _ high: Filter.Operand
+  ) -> Filter.Condition {
+    // Only a path of several steps leads to more than one value.
+    if case .path(let path) = value, path.components.count > 1 { return .range(value, from: low, end, high) }
+    return .all([compare(value, .greaterOrEqual, low), compare(value, end, high)])
+  }
 
   private static func compare(
     _ left: Filter.Operand, _ comparison: Filter.Comparison, _ right: Filter.Operand

@@ -36,6 +36,19 @@ struct FilterWordTests {
   }
 
   @Test(
+    "through a list of objects one value is to lie within the range, where of two conditions each may hold for another one",
+    arguments: [
+      ("authors.age between 1 and 5", false), ("authors.age = 1..11", true), ("authors.age = 1..10", false),
+      ("not authors.age between 0 and 5", false), ("authors.age >= 1 and authors.age <= 5", true),
+    ])
+  func rangesThroughLists(_ text: String, _ expected: Bool) throws {
+    let book: Document = ["authors": [["age": 0], ["age": 10]]]
+    let filter = try Filter(parsing: text)
+    #expect(filter.matches(book) == expected)
+    #expect(try Filter(parsing: filter.condition.description).condition == filter.condition)
+  }
+
+  @Test(
     "what is missing is told with its column",
     arguments: [
       ("a = 1 ..", 9), ("a = 1 .. or", 10), ("a between 1", 12), ("a between 1 or 2", 13), ("a starts \"x\"", 10),

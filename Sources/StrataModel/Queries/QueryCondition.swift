@@ -75,6 +75,7 @@ package indirect enum QueryCondition: Sendable {
     case .all(let parts): self = .all(parts.map { QueryCondition($0) })
     case .any(let parts): self = .any(parts.map { QueryCondition($0) })
     case .not(let inner): self = .not(QueryCondition(inner))
+    case .range: self = .all(condition.parts.map { QueryCondition($0) })
     default:
       let text = condition.description
       self = Filter.term(condition).map { .term($0, text: text) } ?? .test(text: text)
