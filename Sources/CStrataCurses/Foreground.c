@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "CStrataCurses.h"
@@ -20,6 +21,8 @@ int strata_run_in_foreground(char *const arguments[], int *status) {
   sigaction(SIGINT, &ignore, &interrupt);
   sigaction(SIGQUIT, &ignore, &quit);
   sigaction(SIGTSTP, &standard, &stop);  // ^z in the program stops both, as the shell expects
+  struct termios before;
+  bool knows_before = tcgetattr(STDIN_FILENO, &before) == 0;
 
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -40,6 +43,8 @@ int strata_run_in_foreground(char *const arguments[], int *status) {
       break;
     }
   }
+  // A program that was killed leaves the terminal as it used it, and what is found now is given back at the end.
+  if (knows_before) tcsetattr(STDIN_FILENO, TCSANOW, &before);
   sigaction(SIGINT, &interrupt, NULL);
   sigaction(SIGQUIT, &quit, NULL);
   sigaction(SIGTSTP, &stop, NULL);

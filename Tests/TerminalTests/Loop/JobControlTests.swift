@@ -98,4 +98,18 @@ struct JobControlTests {
       #expect(process.screen.modes.isSuperset(of: [1049, 2004]))
     }
   }
+
+  @Test("an editor that is killed and leaves the keys raw does not leave them so to the shell")
+  func rawEditor() throws {
+    let raw = editor("stty raw -echo; kill -9 $$")
+    let process = try TerminalProcess("terminal-card", [Scratch.path("value")], environment: ["EDITOR": raw])
+    try process.waitUntilIdle()
+    try process.send(Array("E".utf8))
+    try process.waitFor("the editor has the keys")
+    try process.send([0x0D])
+    try process.waitFor("editor exited(status: 137)")
+    try process.send(Array("q".utf8))
+    #expect(try process.waitForEnd() == 0)
+    #expect(process.isTermiosAsBefore)
+  }
 }
