@@ -55,6 +55,9 @@ package struct Filter: Hashable, Sendable, CustomStringConvertible {
     let start = "\(path.shortText) \(isElement ? "has" : "=")"
     return switch value {
     case .null: "\(path.shortText) \(isElement ? "has" : "is") null"
+    // These have no literals of their own. Seconds are compared with dates too.
+    case .number(let number) where !number.isFinite && !isElement: "\(path.shortText) ~ /^\(number.text)$/"
+    case .date(let date) where DateText.text(of: date).hasPrefix("Date("): "\(start) \(NumberText(date))"
     case .bool, .number, .string, .date: "\(start) \(value.literalText)"
     case .data(let bytes): "\(start) \(JSONWriter.literal(Base64.text(of: bytes)))"
     case .array, .object: "\(start) \(JSONWriter.literal(value.compactJSON))"

@@ -89,7 +89,9 @@ struct FilterTests {
       #expect(try Filter(parsing: text).matches(city), "\(text)")
     }
     let dated: Document = [
-      "d": .date(0.5), "x": .data([1, 2]), "odd name": 1, "in": 2, "OR": 4, "": 3, "\u{8}\u{C}\u{1}": "\u{8}\u{C}\u{1}",
+      "d": .date(0.5), "far": .date(-1e300), "nan": .number(NumberText(Double.nan)), "x": .data([1, 2]), "odd name": 1,
+      "in": 2, "OR": 4,
+      "": 3, "\u{8}\u{C}\u{1}": "\u{8}\u{C}\u{1}",
     ]
     for field in dated.fields {
       #expect(try Filter(parsing: Filter.text(of: field.path, being: field.value)).matches(dated))
