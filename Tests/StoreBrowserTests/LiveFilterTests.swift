@@ -156,6 +156,16 @@ struct LiveFilterTests {
     #expect(driver.browser.overlays.isEmpty)
   }
 
+  @Test("values of a field without an index are offered for what is typed of them, without quotes and in either case")
+  func completingWithoutIndex() throws {
+    let driver = try driver()
+    driver.press("f")
+    driver.type("timezone = asia/tb")
+    driver.press("Tab")
+    let typed = (driver.browser.overlays.last as? Prompt)?.field.text
+    #expect(typed == "timezone = \"Asia/Tbilisi\" ", "\(driver.screen)")
+  }
+
   @Test("? shows how conditions are written, within a text it is itself; Up recalls what was typed before")
   func questionMark() throws {
     let driver = try driver()

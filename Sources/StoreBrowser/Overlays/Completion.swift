@@ -45,9 +45,7 @@ struct ConditionVocabulary: Sendable, Hashable {
   func completions(_ text: String, cursor: Int) -> [Completion] {
     let word = TypedWord(text, cursor: cursor)
     func matching(_ words: [(text: String, detail: String)]) -> [Completion] {
-      // A name in quotes is typed without them.
-      let typed = [word.typed.lowercased(), "\"" + word.typed.lowercased()]
-      return words.filter { typed.contains(where: $0.text.lowercased().hasPrefix) && $0.text != word.typed }.map {
+      words.filter { Self.begins($0.text, word.typed) && $0.text != word.typed }.map {
         Completion(text: $0.text, detail: $0.detail, word: word.range)
       }
     }
@@ -59,6 +57,12 @@ struct ConditionVocabulary: Sendable, Hashable {
     case .value(let field): return matching((values[field] ?? []).map { ($0, "") })
     case .connective: return matching(Self.connectives.map { ($0, "") })
     }
+  }
+
+  /// Whether a word begins so, in either case. One in quotes is typed without them.
+  static func begins(_ word: String, _ typed: String) -> Bool {
+    let (word, typed) = (word.lowercased(), typed.lowercased())
+    return word.hasPrefix(typed) || word.hasPrefix("\"" + typed)
   }
 
   /// The text before the cursor, as far as it determines the next word.
@@ -178,7 +182,8 @@ struct ValuesRequest: Question, Hashable {
     let selection = DocumentSelection([path])
     while values.count < ConditionVocabulary.valueLimit, try records.next() {
       guard let document = try records.rawRecord()?.document(at: selection), let value = document[path],
-        let literal = ValueText(cell: value).filterLiteral, literal.hasPrefix(typed), !values.contains(literal)
+        let literal = ValueText(cell: value).filterLiteral, ConditionVocabulary.begins(literal, typed),
+        !values.contains(literal)
       else { continue }
       values.append(literal)
     }
