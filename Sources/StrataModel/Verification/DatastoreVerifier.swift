@@ -5,7 +5,8 @@ import StrataEngine
 /// is marked stale need not agree, because no read uses it.
 ///
 /// Reads every record and every entry once, in the order of their trees, and compares the entries that the records should have with the
-/// found ones by sums. Only if these differ does it look up each entry, to name the wrong ones. Memory does not grow with their number.
+/// found ones by sums. Only if these differ does it look up each entry, to name the wrong ones. Memory does not grow with their number,
+/// unless only the app can order the records.
 struct DatastoreVerifier {
   private let datastore: EngineDatastore
   private let descriptor: DatastoreDescriptor
@@ -18,6 +19,8 @@ struct DatastoreVerifier {
   private var result: DatastoreVerification
   private var subjects: [IndexSubject] = []
   private var leftOut: Set<StoredKey> = []
+  /// The places of all records by identifier, if only the app can order identifiers: each search would walk all of them.
+  private var places: [[UInt8]: RecordReference]?
 
   /// The number of listed findings of one kind; further ones are only counted.
   static let listLimit = 20
@@ -141,7 +144,7 @@ struct DatastoreVerifier {
         subjects[position].find(key)
         // An entry of a direct index may refer to another version of its record than the newest.
         if isDirect, let payload = cursor.currentPayload,
-          try datastore.entry(Array(key[identifier]))?.payload.record != payload.record
+          try reference(of: Array(key[identifier])) != payload.record
         {
           subjects[position].fallBehind(index.entry(key, identifier))
         }
@@ -208,17 +211,31 @@ struct DatastoreVerifier {
   }
 
   private mutating func nameStray(_ entry: IndexEntry, _ position: Int) throws(ModelError) {
-    guard try datastore.reference(of: entry.identifier) != nil else {
+    guard let reference = try reference(of: entry.identifier.bytes) else {
       return subjects[position].stray(entry, "there is no such record")
     }
     // A record that cannot be read was reported already.
-    guard let record = try? datastore.record(entry.identifier) else { return }
+    let record =
+      try? places == nil ? datastore.record(entry.identifier) : datastore.record(entry.identifier, at: reference)
+    guard let record else { return }
     if subjects[position].sparesOlder, record.version != descriptor.version { return }
     let value = try? subjects[position].index.descriptor.encoding.encode(entry.value)
     guard let value, let document = try? record.document() else { return }
     let given = try? format?.keys(of: record.stored).values
     guard let values = subjects[position].values(of: document, given) else { return }
     if !values.contains(value) { subjects[position].stray(entry, "the record has not got this value") }
+  }
+
+  private mutating func reference(of identifier: [UInt8]) throws(ModelError) -> RecordReference? {
+    if datastore.recordOrder.treeOrder == datastore.tree.order {
+      return try datastore.entry(identifier)?.payload.record
+    }
+    if places == nil {
+      var all: [[UInt8]: RecordReference] = [:]
+      try datastore.forEachRecord { identifier, reference throws(ModelError) in all[identifier] = reference }
+      places = all
+    }
+    return places?[identifier]
   }
 
   // MARK: Bookkeeping
