@@ -154,11 +154,13 @@ struct InboxTests {
     let tasks = persistence.datastore(TaskFormat.self)
     try await tasks.persist(Task(id: 1, title: "a"))
     var observed = try await tasks.observe().makeAsyncIterator()
-    try await Outbox(storeAt: place.url).persist(Task(id: 2, title: "b"), in: TaskFormat.self)
-    // After the letters the drafts are looked through, whose folder cannot be read.
-    let drafts = place.url.appending(path: "inbox/tmp")
-    try FileManager.default.removeItem(at: drafts)
-    try Data().write(to: drafts)
+    let outbox = try Outbox(storeAt: place.url)
+    try await outbox.persist(Task(id: 2, title: "b"), in: TaskFormat.self)
+    try await outbox.persist(Task(id: 4, title: "b"), in: TaskFormat.self)
+    // The second is to be refused, and a file is in the place of the folder of refused letters.
+    let refused = place.url.appending(path: "inbox/refused")
+    try? FileManager.default.removeItem(at: refused)
+    try Data().write(to: refused)
     await #expect(throws: StoreError.self) { try await persistence.inbox.apply() }
     #expect(try await tasks.count == 2)
     try await tasks.persist(Task(id: 3, title: "c"))
