@@ -246,8 +246,8 @@ if Context.environment["STRATA_OPTIMIZED"] != nil {
 // `STRATA_SMALL=1`, which the Makefile sets for the program, compiles for size the modules in which a person or a network sets the pace.
 if Context.environment["STRATA_SMALL"] != nil {
   let small: Set = [
-    "StrataFolders", "StrataPostgres", "PostgresPersistence", "StrataExchange", "StoreEntities", "StrataAtlas",
-    "StrataCurses", "StoreBrowser", "strata",
+    "StrataFolders", "StrataPostgres", "PostgresPersistence", "StrataExchange", "CodableDatastore", "StoreEntities",
+    "StrataAtlas", "StrataCurses", "StoreBrowser", "strata",
   ]
   for target in package.targets where small.contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Osize"])]

@@ -82,6 +82,19 @@ struct FollowingTests {
     #expect(driver.shows("12345"), "\(driver.screen)")
   }
 
+  @Test("a commit is followed also if the one before it was removed meanwhile")
+  func removedBeforeLooking() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try Sample.change(store, "City", "611717", ".population", to: 12_345)
+    _ = try store.engine.compact(.last(1)) { _ in true }
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("HEAD #5") && driver.shows("12345"), "\(driver.screen)")
+    try Sample.change(store, "City", "611717", ".population", to: 54_321)
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("HEAD #6") && driver.shows("54321"), "\(driver.screen)")
+  }
+
   @Test("the size in the foot is that of the store after another program has compacted it")
   func sizeAfterCompaction() throws {
     let store = try Sample.large(1000)

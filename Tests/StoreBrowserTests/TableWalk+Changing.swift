@@ -11,7 +11,10 @@ extension TableWalk {
   /// Whether records of the table can be edited, and the identifier of that under the cursor.
   mutating func editable() -> String? {
     settle()
-    guard driver.browser.session.asOf == nil, let id = driver.selectedIdentifier else { return nil }
+    guard driver.browser.session.asOf == nil else { return nil }
+    if !driver.browser.session.isFollowing { press("F") }
+    settle()
+    guard let id = driver.selectedIdentifier else { return nil }
     if case .some(.none) = staged[id] { return nil }
     return id
   }
@@ -86,7 +89,7 @@ extension TableWalk {
   }
 
   mutating func setAll() throws {
-    settle()
+    _ = editable()
     guard driver.browser.session.asOf == nil, staged.isEmpty, new.isEmpty else { return }
     let limit = 100 + number(0..<50)
     log.append("set where n > \(limit)")
@@ -102,7 +105,7 @@ extension TableWalk {
   }
 
   mutating func unstage() {
-    settle()
+    _ = editable()
     guard driver.browser.session.asOf == nil, !(staged.isEmpty && new.isEmpty), let last = before.popLast(),
       let lastNew = newBefore.popLast()
     else { return }
@@ -112,7 +115,7 @@ extension TableWalk {
   }
 
   mutating func commit() throws {
-    settle()
+    _ = editable()
     guard driver.browser.session.asOf == nil, !(staged.isEmpty && new.isEmpty) else { return }
     log.append("commit")
     driver.press("w")
@@ -131,7 +134,7 @@ extension TableWalk {
 
   /// Takes the newest commit back, and reads what is stored then.
   mutating func undoCommit() throws {
-    settle()
+    _ = editable()
     guard driver.browser.session.asOf == nil, staged.isEmpty, new.isEmpty, before.isEmpty,
       try store.undoCandidate()?.rawValue ?? 1 > 1
     else { return }
@@ -163,8 +166,8 @@ extension TableWalk {
     keepState()
   }
 
-  mutating func writeOutside() throws {
-    let free = stored.keys.filter { staged[$0] == nil && $0 != driver.selectedIdentifier }.sorted()
+  mutating func writeOutside(but kept: String? = nil) throws {
+    let free = stored.keys.filter { staged[$0] == nil && $0 != kept && $0 != driver.selectedIdentifier }.sorted()
     switch number(0..<6) {
     case 0:
       let id = "k\(number(100..<200))"

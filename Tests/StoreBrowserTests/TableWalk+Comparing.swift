@@ -18,7 +18,7 @@ extension TableWalk {
     let (table, session) = (driver.browser.table, driver.browser.session)
     guard driver.browser.overlays.isEmpty else { return fail("an overlay is open") }
     guard let state = states[session.shown] else { return fail("\(session.shown) is shown") }
-    guard session.asOf != nil || session.shown == store.head.commit else {
+    guard session.asOf != nil || !session.isFollowing || session.shown == store.head.commit else {
       return fail("\(session.shown) is not the head")
     }
     let view = try store.view(at: session.shown)

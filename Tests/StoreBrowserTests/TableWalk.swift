@@ -64,7 +64,7 @@ struct TableWalk {
   mutating func step() throws {
     let isLate = number(0..<2) == 0
     driver.isHolding = isLate || !driver.held.isEmpty
-    switch number(0..<36) {
+    switch number(0..<39) {
     case 0..<3: setFilter()
     case 3..<5: try setOrder()
     case 5: press(["G", "g g", "^d", "^u"].randomElement(using: &random) ?? "G")
@@ -84,6 +84,9 @@ struct TableWalk {
     case 29: try setAll()
     case 30: try compute()
     case 31, 32: try takeBack()
+    case 33: press("F")
+    case 34: try forget()
+    case 35: remember()
     default: press(["3", "2", "1", "2"][number(0..<4)] + " 2")
     }
     // Several things may be asked before the first of them is answered.
@@ -130,7 +133,7 @@ struct TableWalk {
   /// Changes the view and takes that back.
   mutating func takeBack() throws {
     settle()
-    guard driver.browser.session.asOf == nil else { return }
+    guard driver.browser.session.asOf == nil, order.path != "?" else { return }
     let before = (filter, order)
     if number(0..<2) == 0 { setFilter() } else { try setOrder() }
     settle()
@@ -175,6 +178,30 @@ struct TableWalk {
     let keys = number(0..<3) == 0 ? ":travel head" : [":older", ":older 3", ":newer", ":travel 1"][number(0..<4)]
     log.append(keys)
     try driver.play(keys)
+  }
+
+  /// Another program forgets old commits; a browser that shows one of them goes to the head.
+  mutating func forget() throws {
+    guard number(0..<3) == 0 else { return }
+    log.append("outside forgets commits")
+    _ = try store.compact(.last(number(1..<4)), progress: nil)
+    driver.tell(.storeStirred)
+  }
+
+  /// Sets a bookmark on the record, looks elsewhere, and goes back to it.
+  mutating func remember() {
+    settle()
+    guard let id = driver.selectedIdentifier, new[id] == nil else { return }
+    log.append("bookmark \(id)")
+    driver.press("m a")
+    driver.press(["G", "g g", "j j j"][number(0..<3)])
+    if number(0..<2) == 0 { try? writeOutside(but: id) }
+    settle()
+    driver.press("' a")
+    settle()
+    // A bookmark shows all rows in the order of an index, so that its record is among them.
+    (filter, range, order) = (nil, nil, ("?", false))
+    if driver.selectedIdentifier != id { fail("the bookmark of \(id) led to \(driver.selectedIdentifier ?? "none")") }
   }
 
   mutating func setRange() {

@@ -21,7 +21,21 @@ struct RefreshRequest: Question {
     }
     return RefreshAnswer(
       head: head, status: context.status, newCommits: commits.prefix { $0.number > known }.count,
-      changed: try context.changedKeys(from: known, to: head, in: shown))
+      changed: try changedKeys(to: head, in: context))
+  }
+
+  /// The records to mark; none if the changes cannot be read: the known commit may have been removed meanwhile.
+  private func changedKeys(
+    to head: CommitNumber, in context: WorkContext
+  ) throws(ModelError) -> [StoredKey: ChangeKind]? {
+    do {
+      return try context.changedKeys(from: known, to: head, in: shown)
+    } catch {
+      switch error {
+      case .cancelled, .storage(_, kind: .unreachable): throw error
+      default: return [:]
+      }
+    }
   }
 
   /// Whether another store, or an older copy of this one, has taken its place: then the known commit is missing or another.
