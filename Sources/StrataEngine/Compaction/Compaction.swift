@@ -171,7 +171,7 @@ extension FileStore {
         let now = try self.kept(of: current, retention, now: disk.now()).map(\.number)
         guard now.filter({ $0 <= start.newest.number }) == kept.map(\.number) else { return nil }
       }
-      guard try copy.addFrames(kept, newest: current.newest) else { return nil }
+      guard try copy.addFrames(kept) else { return nil }
       return (copy, start, kept)
     } catch .damaged {
       // The damage is of the copy or of the data: a new copy finds out which.
@@ -195,7 +195,7 @@ extension FileStore {
   private func finish(
     _ copy: GenerationCopy, after start: Publication.State
   ) throws(StorageError) -> CompactionReport? {
-    var copied = max(start.newest.number, copy.newest.number)
+    var copied = start.newest.number
     var backlog = Int.max
     var inOneTurn: Int?
     while true {

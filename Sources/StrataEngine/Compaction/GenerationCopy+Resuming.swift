@@ -51,19 +51,15 @@ extension GenerationCopy {
     return try plan.start(in: current, plan.retention, now: now) == nil
   }
 
-  /// Takes the whole frames that are there, which must be copies of the commits to keep and of those after them, in this order. Returns
-  /// false if they are not.
-  func addFrames(_ kept: [CommitRecord], newest: CommitRecord) throws(StorageError) -> Bool {
+  /// Takes the whole frames that are there, which must be copies of the commits to keep, in this order. Returns false if they are not.
+  ///
+  /// Those of later commits are copied again, over the bytes that are there: the plan proves only commits up to its own. Later ones may be
+  /// lost by a power cut, or by an older copy of the data, and others have their numbers.
+  func addFrames(_ kept: [CommitRecord]) throws(StorageError) -> Bool {
     guard target.header.firstNumber == kept.first?.number else { return false }
     let scanner = FrameScanner(file: target)
-    let search = CommitSearch(file: source, newest: newest)
-    while let next = try scanner.next(after: chain, limit: plannedEnd, verifiesHash: true) {
-      let commit: CommitRecord
-      if self.copied.count < kept.count {
-        commit = kept[self.copied.count]
-      } else {
-        commit = try search.commit(next.number)
-      }
+    for commit in kept {
+      guard let next = try scanner.next(after: chain, limit: plannedEnd, verifiesHash: true) else { break }
       let copied = try target.record(at: next.offset)
       guard commit.number == next.number, copied.number == next.number, try learn(commit, copied) else { return false }
       add(copied, chain: next)

@@ -80,7 +80,7 @@ final class GenerationCopy {
     _ commits: [CommitRecord], names: [(name: String, commit: UInt64)], progress: (CompactionProgress) -> Bool
   ) throws(StorageError) {
     newestOfSource = commits.last?.links.own
-    progressMade = (min(copied.count, commits.count), commits.count)
+    progressMade = (copied.count, commits.count)
     let names = Dictionary(grouping: names, by: \.commit)
     // Kept for the duration of the call only.
     try withoutActuallyEscaping(progress) { progress throws(StorageError) in

@@ -120,6 +120,54 @@ struct ResumedCompactionTests {
     #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
   }
 
+  @Test("commits that a power cut took back do not return with a compaction that goes on", arguments: [UInt8(0), 3])
+  func lostCommits(_ later: UInt8) throws {
+    let (start, _) = try history()
+    let recording = SimulatedDisk(start, seed: 40)
+    let store = try open(recording)
+    let name = ScriptRunner.name(0)
+    let newest = store.head.commit.number
+    var collated: UInt8 = 0
+    var begin = 0
+    // After the last commit to keep, and more than are copied in the last turn. None is durable before the copy is.
+    _ = try store.compact(.last(Self.kept)) { progress in
+      guard progress.commitsDone == progress.commitsToDo else { return true }
+      while collated < 3 {
+        begin = recording.record.count
+        collated += 1
+        do {
+          let transaction = try store.beginBlocking()
+          try transaction.put([1], [1, collated], in: name)
+          _ = try transaction.commit(CommitInfo(durability: .collated))
+        } catch {
+          Issue.record(error)
+        }
+      }
+      return true
+    }
+    var lost = 0
+    try CrashImages.forEach(of: recording.record, on: recording.start, seed: 1) { image in
+      guard image.position > begin, [.writeDropped, .nameAlone, .subset].contains(image.kind) else { return }
+      let disk = SimulatedDisk(image.image, seed: UInt64(image.position))
+      let again = try open(disk)
+      let first = again.head.commit.number + 1
+      guard again.identity.generation == 1, first <= newest + 3,
+        try disk.status(RecordedWorkload.path + "/data.compact") != nil
+      else { return }
+      lost += 1
+      for number in 0..<later { try again.change { try $0.put([1], [2, number], in: name) } }
+      _ = try again.compact(.last(Self.kept), keepsMore: true) { _ in true }
+      for number in 0..<later {
+        let tree = try #require(try again.view(at: first + UInt64(number)).tree(name))
+        let record = try #require(try tree.payload(.bytes([1]))?.record)
+        #expect(try tree.value(of: record).array == [2, number])
+      }
+      try again.close()
+      #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
+    }
+    #expect(lost > 0)
+  }
+
   @Test("a name given to a commit that is not kept makes the compaction begin anew")
   func nameBetween() throws {
     let (start, _) = try history()
