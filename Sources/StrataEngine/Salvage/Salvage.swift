@@ -70,7 +70,7 @@ final class Salvage {
 
   private func save(_ record: CommitRecord, _ frame: FrameSurvey.Frame) throws(StorageError) {
     let base = self.base(of: record)
-    let transaction = try target.beginBlocking(on: base == 0 ? nil : base)
+    let transaction = try target.beginBlocking(on: base)
     var restored: (old: CommitRecord, new: View)?
     if let number = record.restores, let old = records[number], let place = places[number] {
       restored = (old, try target.view(at: place))

@@ -118,6 +118,26 @@ struct SalvageTests {
     #expect(try saved.head.tree(name)?.entryCount == 2)
   }
 
+  @Test("the first commit of another store's history is saved without a parent, as an exchange fetched it")
+  func secondRoot() throws {
+    let disk = ImageDisk()
+    let store = try FileStore.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let name = ScriptRunner.name(0)
+    for (number, base) in [(1, nil), (2, 0)] as [(UInt8, UInt64?)] {
+      try store.change(CommitInfo(names: ["\(number)": 0]), on: base) { transaction in
+        try transaction.createTree(name, kind: .records)
+        try transaction.put([number], [number], in: name)
+      }
+    }
+    try store.close()
+    let (saved, report) = try salvage(disk.image)
+    #expect(report.isComplete)
+    #expect(try saved.names == ["1": 1, "2": 2])
+    #expect(try saved.commit(2).parents.isEmpty)
+    #expect(try saved.view(at: 2).tree(name)?.entryCount == 1)
+    #expect(saved.head.commit.number == 1)
+  }
+
   @Test("a salvage that is ended early keeps what was saved by then, and nothing of what comes later")
   func ended() throws {
     let store = try Self.store()
