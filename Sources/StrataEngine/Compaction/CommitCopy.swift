@@ -44,8 +44,18 @@ struct CommitCopy {
         try copyEntries(of: name, entry, before: before?.identifier == entry.identifier ? before : nil)
       }
     }
-    // The commit's own counts are right, unless commits were squashed into it.
-    if !isSquashed { counts = new.commit.counts }
+    // The commit's own counts are right, unless commits were squashed into it. The records of a tree that is gone are counted as deleted
+    // then, too.
+    if isSquashed {
+      for (name, entry) in try CatalogScan(file: old.file).entries(in: old.commit.links.catalog)
+      where entry.kind == .records && !names.contains(name) {
+        counts.append(
+          ChangeCounts(
+            tree: name, inserted: 0, updated: 0, deleted: entry.root.count, identifier: entry.identifier))
+      }
+    } else {
+      counts = new.commit.counts
+    }
     counts.sort { $0.identifier < $1.identifier }
   }
 

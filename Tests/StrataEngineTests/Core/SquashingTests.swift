@@ -95,6 +95,29 @@ struct SquashingTests {
     try verify()
   }
 
+  @Test("the records of a tree that a left-out commit dropped count as deleted in the one that stands for it")
+  func dropped() throws {
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
+    let other = TreeName(bytes("other"))
+    let first = try store.change(CommitInfo(names: ["first": 0])) { transaction in
+      try transaction.createTree(people, kind: .records)
+      try transaction.createTree(other, kind: .records)
+      for id in 1...3 { try transaction.put(key(id), bytes("\(id)"), in: people) }
+    }
+    let dropping = try store.change { try $0.dropTree(people) }
+    let counted = try store.commit(dropping).counts
+    #expect(counted.map(\.deleted) == [3])
+    let last = try store.change { try $0.put(key(1), bytes("x"), in: other) }
+    _ = try store.compact(.last(1))
+    let record = try store.commit(last)
+    #expect(record.parents == [first])
+    #expect(record.counts.filter { $0.tree == people } == counted)
+    #expect(record.counts.map(\.inserted).reduce(0, +) == 1)
+    #expect(try changes(of: store.head) == [key(1)])
+    try store.close()
+    try verify()
+  }
+
   @Test("a difference across a compaction tells of a value that only became longer, or shorter")
   func lengths() throws {
     let store = try FileStore.create(at: folder.store(), options: StoreOptions())
