@@ -70,12 +70,16 @@ extension FileStore {
     let state = publication.current
     let reason: String
     do {
-      let kept = try kept(of: state, retention, now: disk.now())
+      let now = disk.now()
+      let kept = try kept(of: state, retention, now: now)
       if UInt64(kept.count) == state.newest.links.orderDepth {
         clearPruningFailure()
         var date = Int64.max
-        if let age = retention.age, let oldest = kept.first {
-          date = try state.file.clock(of: oldest).addingReportingOverflow(age).partialValue
+        // A commit that is too old already is kept for another reason, which time does not change.
+        for commit in kept {
+          guard let age = retention.age else { break }
+          let end = try state.file.clock(of: commit).addingReportingOverflow(age).partialValue
+          if end > now { date = min(date, end) }
         }
         return schedule.withLock { $0.end(keepsAll: state, until: date) }
       }

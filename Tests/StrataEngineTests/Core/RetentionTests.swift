@@ -43,12 +43,14 @@ struct PruningTests {
     }
   }
 
-  private func store(_ retention: Retention, on disk: any Disk = MemoryDisk()) throws -> FileStore {
+  private func store(
+    _ retention: Retention, on disk: any Disk = MemoryDisk(), first: CommitInfo = CommitInfo()
+  ) throws -> FileStore {
     var options = StoreOptions(retention: retention)
     // So that nothing happens but what a test does.
     options.idleSeconds = 3600
     let store = try FileStore.create(at: "kept", options: options, disk: disk)
-    try store.change { try $0.createTree(people, kind: .records) }
+    try store.change(first) { try $0.createTree(people, kind: .records) }
     return store
   }
 
@@ -69,6 +71,19 @@ struct PruningTests {
     #expect(store.pruneWhileIdle())
     untilPruned(store)
     #expect(store.identity.generation == 1)
+  }
+
+  @Test("a commit that only its name keeps, however old it is, is no reason to read the history again and again")
+  func namedAndOld() throws {
+    let hour: Int64 = 3_600_000_000_000
+    for retention in [Retention.younger(hour), .either(last: 1, younger: hour), .younger(.max)] {
+      let store = try store(retention, first: CommitInfo(date: 1_000, names: ["first": 0]))
+      try write(store, commits: 20)
+      #expect(store.pruneWhileIdle())
+      untilPruned(store)
+      #expect(!store.pruneWhileIdle(), "\(retention)")
+      #expect(store.identity.generation == 1)
+    }
   }
 
   @Test("a history that is kept by its age is looked at again when its oldest commit is too old")
