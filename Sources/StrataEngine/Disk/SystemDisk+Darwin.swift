@@ -14,7 +14,7 @@
   func openAnew(_ descriptor: Int32) -> Int32? {
     var path = [CChar](repeating: 0, count: Int(MAXPATHLEN))
     guard fcntl(descriptor, F_GETPATH, &path) == 0 else { return nil }
-    let new = open(path, O_RDWR | O_CLOEXEC)
+    let new = systemOpen(path, O_RDWR | O_CLOEXEC)
     return new < 0 ? nil : new
   }
   // The system cannot tell, and freeing takes no time worth mentioning.

@@ -34,7 +34,7 @@
   }
   /// Opens an open file again, for writing. Returns nil if that is impossible.
   func openAnew(_ descriptor: Int32) -> Int32? {
-    let new = open("/proc/self/fd/\(descriptor)", O_RDWR | O_CLOEXEC)
+    let new = systemOpen("/proc/self/fd/\(descriptor)", O_RDWR | O_CLOEXEC)
     return new < 0 ? nil : new
   }
 
