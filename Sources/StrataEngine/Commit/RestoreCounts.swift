@@ -14,7 +14,7 @@ extension FileTransaction {
       guard let entry = new ?? old, entry.kind == .records, !counted.contains(entry.identifier),
         old?.root != new?.root
       else { continue }
-      var cursor = DifferenceCursor((file, old?.root), (file, new?.root), order: entry.order)
+      var cursor = DifferenceCursor((file, old?.root), (file, new?.root), order: TreeOrder(of: old, and: new))
       var count = ChangeCounts(tree: name, inserted: 0, updated: 0, deleted: 0, identifier: entry.identifier)
       while let difference = try cursor.next() { count.add(difference) }
       counts.append(count)

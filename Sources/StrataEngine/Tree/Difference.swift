@@ -26,7 +26,14 @@ package func difference(_ old: View, _ new: View, tree: TreeName) throws(Storage
   }
   let (oldEntry, newEntry) = (try old.catalogEntry(tree), try new.catalogEntry(tree))
   return DifferenceCursor(
-    (old.file, oldEntry?.root), (new.file, newEntry?.root), order: newEntry?.order ?? oldEntry?.order ?? .bytes)
+    (old.file, oldEntry?.root), (new.file, newEntry?.root), order: TreeOrder(of: oldEntry, and: newEntry))
+}
+
+extension TreeOrder {
+  /// The order for comparing two trees, whose own orders may differ because one of them was created again.
+  init(of old: CatalogEntry?, and new: CatalogEntry?) {
+    self = [old?.order, new?.order].contains(.caller) ? .caller : .bytes
+  }
 }
 
 /// Visits the differences of two trees.

@@ -205,6 +205,30 @@ struct HistoryTests {
     }
   }
 
+  @Test("a difference pairs the records of a tree made anew in another order", arguments: [TreeOrder.bytes, .caller])
+  func anotherOrder(order: TreeOrder) throws {
+    let store = FileStore.memory()
+    for order in [order == .bytes ? TreeOrder.caller : .bytes, order] {
+      try store.change { transaction in
+        if try transaction.tree(people) != nil { try transaction.dropTree(people) }
+        try transaction.createTree(people, kind: .records, order: order)
+        for number in 1...3 {
+          let descending = KeyProbe.compare { number - Int($0.loadUnaligned(as: UInt32.self).byteSwapped) }
+          try transaction.put(key(number), bytes("x"), in: people, probe: order == .bytes ? nil : descending)
+        }
+      }
+    }
+    var cursor = try difference(store.view(at: 1), store.head, tree: people)
+    var found: [Difference] = []
+    while let next = try cursor.next() { found.append(next) }
+    #expect(Set(found.map(\.key)) == Set((1...3).map { Bytes(key($0)) }))
+    #expect(found.count == 3 && found.allSatisfy { $0.old != nil && $0.new != nil })
+    // A restore across the two counts in the same way.
+    try store.change { try $0.restore(nil, from: store.view(at: 1)) }
+    let count = try #require(store.head.commit.counts.first)
+    #expect([count.inserted, count.updated, count.deleted] == [0, 3, 0])
+  }
+
   @Test(
     "between any two of many commits the difference is exact, and reads at most 20 nodes for each of its changes and 200"
   )
