@@ -97,6 +97,20 @@ struct UnfinishedRowsTests {
     }
   }
 
+  @Test("a preview that waits for rows does not come over a line that is being typed by then")
+  func typedMeanwhile() throws {
+    let driver = try driver()
+    driver.isHolding = true
+    try driver.play(Self.all)
+    try driver.play(":set population = 7")
+    driver.press("/")
+    driver.release()
+    #expect(driver.browser.table.ranks?.count == 10 && driver.browser.overlays.count == 1, "\(driver.screen)")
+    #expect(driver.browser.overlays.last is Prompt, "\(driver.screen)")
+    driver.press("Esc")
+    #expect((driver.browser.overlays.last as? BulkOverlay)?.asked.which.count == 10, "\(driver.screen)")
+  }
+
   @Test("a command that waits for rows is given up with another command, and with the filter")
   func givenUp() throws {
     for keys in ["j", "Esc"] {

@@ -203,7 +203,8 @@ package struct Browser: Sendable {
 
   /// Handles the requests of panes to each other, and lets everything on the screen request missing data.
   mutating func performIntents() {
-    for pane in layout.panes { with(pane.pane) { $0.goOn(in: &$1) } }
+    // A waiting command must not take the keys of an overlay that was opened meanwhile.
+    if overlays.isEmpty { for pane in layout.panes { with(pane.pane) { $0.goOn(in: &$1) } } }
     for _ in 0..<8 {
       var hadIntent = false
       while let intent = session.removeNextIntent() {
