@@ -124,6 +124,23 @@ struct UnfinishedRowsTests {
     }
   }
 
+  @Test("an export that waits for rows does not write those found so far when rows cannot be read")
+  func unreadable() throws {
+    let driver = try driver()
+    driver.isHolding = true
+    try driver.play(Self.all)
+    let filter = try #require(driver.browser.session.running[.filter]?.id)
+    driver.tell(.work(filter, .progress(Progress(done: 3, total: 10, found: .plan("SCAN", count: nil)))))
+    try driver.play(":export /tmp/strata-unread.jsonl")
+    #expect(driver.browser.table.waiting != nil, "\(driver.screen)")
+    driver.browser.table.rows = [:]
+    driver.tell(.work(filter, .progress(Progress(done: 3, total: 10, found: .ranks([1, 2])))))
+    let rows = try #require(driver.browser.session.running[.rows]?.id, "\(driver.screen)")
+    driver.tell(.work(rows, .failed(.storage("damaged node at byte 4711", kind: .damaged))))
+    #expect(driver.status.contains("export is left out") && driver.browser.table.waiting == nil, "\(driver.screen)")
+    #expect(!driver.works.contains { $0 is ExportRequest }, "\(driver.screen)")
+  }
+
   @Test("a view with a condition, a limit and groups counts the rows that it shows")
   func limitedGroups() throws {
     let driver = try driver()

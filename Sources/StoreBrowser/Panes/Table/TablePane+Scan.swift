@@ -251,6 +251,9 @@ extension TablePane {
       // It is asked again as soon as the problem may be gone.
       if slot == .table { pending = nil }
       problem = source == nil ? nil : error.description
+      // It would take the rows found so far.
+      if let waiting { session.warn("\(CommandTable.entry(waiting.command).name) is left out: \(error)") }
+      waiting = nil
     } else {
       session.complain(error)
     }
