@@ -230,6 +230,36 @@ struct UnfinishedRowsTests {
     #expect(driver.browser.table.source?.filter == "population > 200000" && driver.browser.table.storedCount == 5)
   }
 
+  private static func first(_ limit: Int, _ driver: Driver) throws {
+    var source = try #require(driver.browser.table.source)
+    (source.filter, source.limit) = ("population > 0", limit)
+    source.sort = [SortOrder(path: ".timezone", isDescending: true)]
+    driver.browser.table.show(source, anchor: .position(0))
+    driver.tell(.tick(nil))
+  }
+
+  @Test("the cursor stays on the first row when its record is sorted behind the limit")
+  func sortedBehindLimit() throws {
+    let driver = try driver()
+    try Self.first(2, driver)
+    #expect(driver.browser.table.ranks?.count == 10 && driver.browser.table.ranks?.prefix(2).contains(0) == false)
+    #expect(driver.browser.table.storedCount == 2 && driver.browser.table.list.selection == 0, "\(driver.screen)")
+  }
+
+  @Test("a search begins again if its hit was sorted behind the limit meanwhile")
+  func hitBehindLimit() throws {
+    let driver = try driver()
+    driver.isHolding = true
+    try Self.first(4, driver)
+    driver.releaseAll { [.table, .filter].contains($0.slot) }
+    #expect(driver.browser.table.ranks == Array(0..<10) && driver.browser.session.isRunning(.sort), "\(driver.screen)")
+    try driver.play("keys /\ntype Tbilisi\nkeys Enter")
+    driver.releaseFirst { $0.slot == .sort }
+    driver.release()
+    #expect(driver.browser.table.ranks?.prefix(4) == [6, 7, 8, 9], "\(driver.screen)")
+    #expect(driver.browser.table.list.selection == 0 && driver.status.contains("no match"), "\(driver.screen)")
+  }
+
   @Test("a record behind a limit is gone to, and not the last one within the limit")
   func behindLimit() throws {
     let driver = try driver()

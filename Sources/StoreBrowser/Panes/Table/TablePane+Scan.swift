@@ -218,18 +218,20 @@ extension TablePane {
     let wanted = wanted
     let start = rangeStart.flatMap { self.rank(at: $0) }
     self.ranks = ranks
-    if let start { rangeStart = ranks.firstIndex(of: start) }
+    // A record behind the limit is not among the rows.
+    let shown = ranks.prefix(source?.limit ?? .max)
+    if let start { rangeStart = shown.firstIndex(of: start) }
     if let staged, isWhole || wanted == nil {
-      (list.selection, self.wanted) = (ranks.count + staged, nil)
-    } else if staged == nil, let rank, let position = ranks.firstIndex(of: rank) {
+      (list.selection, self.wanted) = (shown.count + staged, nil)
+    } else if staged == nil, let rank, let position = shown.firstIndex(of: rank) {
       (list.selection, self.wanted) = (position, nil)
     } else if isWhole, let wanted {
       self.wanted = nil
       let isDescending = source?.isDescending == true
-      let next = ranks.firstIndex { isDescending ? $0 < wanted.rank : $0 > wanted.rank } ?? ranks.count - 1
-      list.selection = max(0, source?.sort.isEmpty == false ? min(wanted.position, ranks.count - 1) : next)
+      let next = shown.firstIndex { isDescending ? $0 < wanted.rank : $0 > wanted.rank } ?? shown.count - 1
+      list.selection = max(0, source?.sort.isEmpty == false ? min(wanted.position, shown.count - 1) : next)
       guard let entry = wanted.entry else { return }
-      let place = ranks.isEmpty ? "" : "; the selection is on its successor"
+      let place = shown.isEmpty ? "" : "; the selection is on its successor"
       session.add("\(entry.identifier) is not among these rows any more\(place)")
     }
   }

@@ -87,7 +87,11 @@ extension TablePane {
     // Rows that were found or sorted meanwhile may stand before it.
     let rank = answer.request.rows[position]
     let isThere = self.rank(at: position) == rank
-    guard let place = isThere ? position : ranks?.firstIndex(of: rank) else { return }
+    guard let place = isThere ? position : shownRanks.firstIndex(of: rank) else {
+      // It is behind the limit by now.
+      if !isTyped { foundBefore(answer, position, source, in: &session) }
+      return
+    }
     (list.selection, wanted) = (place, nil)
     guard !isTyped else { return }
     hit = isThere ? answer : nil
