@@ -42,6 +42,20 @@ struct LookingTests {
     #expect((driver.works.compactMap { $0 as? VerifyRequest }.last)?.datastore == "Country", "\(driver.screen)")
   }
 
+  @Test("V on the open datastore in pane 1 verifies all of it, and leaves the order of the table")
+  func wholeDatastore() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.browser.table.order(by: "name")
+    driver.press("1")
+    driver.browser.with(StoresPane.self) { pane, session in
+      pane.list.selection = pane.lines(session).firstIndex(of: .datastore("City")) ?? 0
+    }
+    driver.press("V")
+    let request = try #require(driver.works.compactMap { $0 as? VerifyRequest }.last)
+    #expect(request.datastore == "City" && request.index == nil, "\(driver.screen)")
+    #expect(driver.browser.table.source?.index == "name", "\(driver.screen)")
+  }
+
   @Test("movement keys move the selection and the record follows")
   func movement() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -123,11 +123,13 @@ extension Browser {
 
   // MARK: Index
 
-  mutating func verify() {
+  /// - Parameter isWhole: Whether all indexes of the datastore are verified, not just the one that orders the table.
+  mutating func verify(isWhole: Bool = false) {
     guard let source = table.source else { return }
+    let index = isWhole ? nil : source.index
     session.start(
-      .verify, VerifyRequest(datastore: source.datastore, index: source.index, commit: session.shown),
-      label: "verify \(source.index ?? source.datastore)"
+      .verify, VerifyRequest(datastore: source.datastore, index: index, commit: session.shown),
+      label: "verify \(index ?? source.datastore)"
     ) { $0.say($1) }
   }
 

@@ -120,8 +120,9 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     case (.history, .datastore(let key)): session.intend(.showHistory(.datastore(key)))
     case (.verify, .index(let index)):
       session.intend(.openDatastore(session.datastore ?? "", index: index), Intent { $0.verify() })
-    case (.verify, .datastore(let key)) where key != session.datastore && session.outline?.datastore(key) != nil:
-      session.intend(.openDatastore(key, index: nil), Intent { $0.verify() })
+    case (.verify, .datastore(let key)) where session.outline?.datastore(key) != nil:
+      if key != session.datastore { session.intend(.openDatastore(key, index: nil)) }
+      session.intend(Intent { $0.verify(isWhole: true) })
     default: return false
     }
     return true
