@@ -54,6 +54,18 @@ struct StagedDeletionTests {
     #expect(driver.browser.table.marks.map(\.description) == ["2661604", "5000", "5001"], "\(driver.screen)")
   }
 
+  @Test("a change and a delete of a range over stored and new records are of both", arguments: ["set", "delete"])
+  func previewOverBoth(command: String) throws {
+    let driver = try copies()
+    driver.press("k v j")
+    try driver.play(":\(command)\(command == "set" ? " population = 7" : "")")
+    let reply = try #require((driver.browser.overlays.last as? BulkOverlay)?.reply, "\(driver.screen)")
+    #expect(reply.edits.map(\.identifier.description) == ["2661604", "5000"], "\(driver.screen)")
+    driver.press("Enter")
+    let totals = driver.browser.session.staged.totals
+    #expect([totals.updated, totals.deleted, totals.inserted] == (command == "set" ? [1, 0, 2] : [0, 1, 1]))
+  }
+
   @Test("a range of new records is taken out as a whole")
   func range() throws {
     let driver = try copies()

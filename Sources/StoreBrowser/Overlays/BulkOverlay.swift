@@ -124,6 +124,7 @@ extension Browser {
       BulkOverlay(
         request: BulkRequest(
           source: source, commit: table.commit(session), which: which ?? table.everything, change: change,
+          new: which == nil && table.marks.isEmpty ? table.newInRange(session) : [],
           staged: session.staged.edits.filter { $0.key.datastore == source.datastore })))
   }
 }

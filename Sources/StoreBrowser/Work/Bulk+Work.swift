@@ -9,6 +9,8 @@ package struct BulkRequest: Question, Equatable {
   package var commit: CommitNumber
   package var which: GatherRequest.Which
   package var change: Change
+  /// The staged new records beside them.
+  var new: [StoredKey] = []
   /// The staged edits, which are changed further.
   package var staged: [RecordPlace: RecordEdit] = [:]
 
@@ -33,7 +35,7 @@ package struct BulkRequest: Question, Equatable {
     if case .set(let text) = change, let condition = WorkContext.parts(ofSetting: text).condition {
       identifiers = try context.identifiers(meeting: RowTest(condition), in: datastore)
     } else {
-      identifiers = try context.identifiers(which, of: source, at: commit, repeats: isBlock)
+      identifiers = try context.identifiers(which, of: source, at: commit, repeats: isBlock) + new
     }
     var seen: Set<StoredKey> = []
     for (position, identifier) in identifiers.enumerated() {
