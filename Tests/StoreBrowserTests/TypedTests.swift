@@ -211,6 +211,18 @@ struct TypedTests {
     #expect(driver.hasQuit)
   }
 
+  @Test("an alias of Esc discards what was typed ahead of it")
+  func aliasOfEscape() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City")) {
+      $0.settings.aliases = [KeyChord(writing: "é"): KeyChord(.escape)]
+    }
+    driver.isHolding = true
+    driver.press("d d d d é")
+    #expect(driver.browser.typeAhead.isEmpty, "\(driver.screen)")
+    driver.release()
+    #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
+  }
+
   @Test("overlays take the wheel and clicks")
   func mouse() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

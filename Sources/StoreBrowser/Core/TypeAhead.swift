@@ -27,7 +27,8 @@ extension Browser {
     switch event {
     case .key(let chord) where layout.isTooSmall: pressUnseen(chord)
     case .paste where layout.isTooSmall, .mouse where layout.isTooSmall: break
-    case .key(let chord) where chord == KeyChord(.escape) || chord == KeyChord(.character("c"), .control):
+    case .key(let chord)
+    where [KeyChord(.escape), KeyChord(.character("c"), .control)].contains(overlays.isEmpty ? unaliased(chord) : chord):
       typeAhead = []
       (session.keeping.waiting, record.waiting) = (nil, nil)
       act(on: event)
