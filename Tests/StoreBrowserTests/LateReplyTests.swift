@@ -94,6 +94,20 @@ struct LateReplyTests {
     #expect(driver.browser.overlays.last is MenuOverlay && driver.browser.overlays.count == 1, "\(driver.screen)")
   }
 
+  @Test("a list of referrers leads to no datastore that the commit shown by then does not have")
+  func goneReferrers() throws {
+    let driver = Driver(
+      try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "Country", identifier: "CH"))
+    driver.press("g r")
+    try #require(driver.browser.overlays.last is MenuOverlay, "\(driver.screen)")
+    driver.browser.travel(toNamed: "head~3")
+    driver.tell(.tick(nil))
+    #expect(driver.browser.session.outline?.datastore("City") == nil, "\(driver.screen)")
+    driver.press("Enter")
+    #expect(driver.browser.table.source?.datastore == "Country", "\(driver.screen)")
+    #expect(driver.status.contains("has no datastore City"), "\(driver.screen)")
+  }
+
   @Test("a hit moves no cursor in the datastore that is open by then")
   func found() throws {
     let driver = Driver(try large(), start: .init(datastore: "Item"))

@@ -154,11 +154,13 @@ extension Browser {
         title: "\(group.datastore) by \(group.index)  \(group.names.joined(separator: ", "))\(more)",
         detail: "  \(NumberFormat.count(group.count)) \(group.count == 1 ? "entry" : "entries")",
         choice: Intent { browser in
+          guard browser.isThere(group.datastore) else { return }
           browser.recordJump()
           browser.session.datastore = group.datastore
           var source = RowSource(datastore: group.datastore, index: group.index)
           source.range = KeyInterval(lower: .including(group.value), upper: .including(group.value))
           browser.table.show(source, anchor: .position(0))
+          browser.adjustOrder()
           browser.returnToMain(focus: .table)
         })
     }
