@@ -125,6 +125,20 @@ struct ImportTests {
     }
   }
 
+  @Test("the table stays where it is if an import ends while an older commit is shown, which has not its datastore")
+  func held() throws {
+    try withFile("id,name\n1,Dom\n2,Rigi\n") { file in
+      let store = try Sample.store()
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      driver.press("F")
+      try driver.play(":import \(file)")
+      driver.press("j Enter Enter")
+      #expect(store.head.commit.rawValue == 5 && driver.browser.session.shown.rawValue == 4, "\(driver.screen)")
+      #expect(driver.browser.session.datastore == "City", "\(driver.screen)")
+      #expect(driver.browser.table.source?.datastore == "City" && driver.selectedIdentifier != nil, "\(driver.screen)")
+    }
+  }
+
   @Test("an import that runs is not called off by another one")
   func again() throws {
     try withFile("id,name\n1,Dom\n2,Rigi\n") { file in

@@ -352,10 +352,11 @@ extension Browser {
     present(ImportOverlay(file: file, datastore: datastore.isEmpty ? "Imported" : datastore))
   }
 
-  /// Handles the end of an import: shows the imported records.
+  /// Handles the end of an import: shows the imported records, unless an older commit stays shown.
   mutating func imported(_ reply: ImportReply) {
     guard let commit = reply.report.commit else { return }
     session.say("\(reply.sentence) — u takes it back")
+    guard session.isFollowing, session.asOf == nil else { return wrote(commit) }
     session.datastore = reply.request.plan.datastore
     table.show(RowSource(datastore: reply.request.plan.datastore), anchor: .position(0))
     table.list = ListWindow()
