@@ -77,10 +77,12 @@ struct SettingsTests {
     TestFile.makeFolder(folder + "/strata")
     TestFile.makeFolder(folder + "/Production.strata")
     let path = BrowserFiles.absolute(folder + "/Production.strata")
-    try TestFile.write("read-only = \(path)\n", to: folder + "/strata/config")
-    for spelling in [path, path + "/", folder + "/strata/../Production.strata"] {
-      let configuration = BrowserConfiguration(storePath: spelling, environment: ["XDG_CONFIG_HOME": folder])
-      #expect(configuration.isReadOnly, "\(spelling)")
+    for end in ["", "/"] {
+      try TestFile.write("read-only = \(path)\(end)\n", to: folder + "/strata/config")
+      for spelling in [path, path + "/", folder + "/strata/../Production.strata"] {
+        let configuration = BrowserConfiguration(storePath: spelling, environment: ["XDG_CONFIG_HOME": folder])
+        #expect(configuration.isReadOnly, "\(spelling) of \(path)\(end)")
+      }
     }
     let other = BrowserConfiguration(storePath: folder, environment: ["XDG_CONFIG_HOME": folder])
     #expect(!other.isReadOnly)

@@ -20,7 +20,10 @@ package struct Settings: Sendable, Hashable {
   package var columns: [String: [String]] = [:]
 
   /// Whether a store is to be opened read-only.
-  package func isReadOnly(_ path: String) -> Bool { readOnly.contains { path.hasSuffix($0) } }
+  package func isReadOnly(_ path: String) -> Bool {
+    // A shell completes the name of a store with a slash.
+    readOnly.contains { path.hasSuffix($0) || $0.hasSuffix("/") && (path + "/").hasSuffix($0) }
+  }
 }
 
 /// An invalid line of the config file; the rest of the file is used.
