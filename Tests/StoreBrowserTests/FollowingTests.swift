@@ -258,6 +258,21 @@ struct FollowingTests {
     #expect(driver.status.contains("this is the newest commit"), "\(driver.screen)")
   }
 
+  @Test("where a store does not tell of commits, one's own are shown at once, and F F shows those of others")
+  func unwatched() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City")) {
+      $0.isWatched = false
+    }
+    driver.press("d d w Enter Enter")
+    #expect(driver.browser.session.shown == store.head.commit, "\(driver.screen)")
+    #expect(driver.browser.table.storedCount == 9 && driver.title.contains("paused"), "\(driver.screen)")
+    try Sample.delete(store, "City", "2661552")
+    driver.press("F F")
+    #expect(driver.browser.session.shown == store.head.commit, "\(driver.screen)")
+    #expect(driver.browser.table.storedCount == 8 && driver.title.contains("paused"), "\(driver.screen)")
+  }
+
   @Test("a slow look at the store ends though more commits come, and another one follows it")
   func slowLook() throws {
     let store = try Sample.store()

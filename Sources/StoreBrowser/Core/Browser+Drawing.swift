@@ -130,7 +130,7 @@ extension Browser {
       parts.append("deleted or moved")
     } else if session.unseen > 0 {
       parts.append("\(session.unseen) new")
-    } else if session.isFollowing {
+    } else if session.isFollowing, session.configuration.isWatched {
       parts.append(session.theme.live)
     } else {
       parts.append("paused")

@@ -27,6 +27,8 @@ package struct BrowserConfiguration: Sendable {
   package var time = TimeText.local
   /// Nanoseconds since 1970.
   package var clock: @Sendable () -> Int64 = { LocalTime.now }
+  /// Whether the store reports other programs' commits.
+  var isWatched = true
   /// Whether there are formats to migrate to.
   package var canWarmUp = false
   /// Whether it begins with the migration; with `startsAtMigration` it also opens its pane.

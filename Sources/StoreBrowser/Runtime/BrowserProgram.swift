@@ -140,8 +140,7 @@ package struct OpenedStore: Sendable {
     configuration.canWarmUp = warmUp != nil
     runtime = BrowserRuntime(store: store, files: files, warmUp: warmUp)
     if let problem = runtime.follow() {
-      // Otherwise it would be called live.
-      configuration.settings.follows = false
+      configuration.isWatched = false
       configuration.greeting = "other programs' commits are not seen by themselves, F F looks: \(problem)"
     }
     self.configuration = configuration
