@@ -230,6 +230,37 @@ struct UnfinishedRowsTests {
     #expect(driver.browser.table.source?.filter == "population > 200000" && driver.browser.table.storedCount == 5)
   }
 
+  @Test("an order comes back though the filter that was typed at a commit without its index was left")
+  func leftLine() throws {
+    let driver = try driver()
+    try driver.play(":add-index zone=timezone")
+    driver.browser.returnToMain(focus: .table)
+    driver.browser.table.order(by: "zone")
+    driver.tell(.tick(nil))
+    driver.press(", f")
+    driver.type("population > 200000")
+    #expect(driver.browser.table.source?.index == nil && driver.browser.table.storedCount == 5, "\(driver.screen)")
+    driver.press("Esc Esc")
+    try driver.play(":travel head")
+    #expect(driver.browser.table.source == RowSource(datastore: "City", index: "zone"), "\(driver.screen)")
+  }
+
+  @Test("Esc on a filter leads back to no index that another program dropped while it was typed")
+  func droppedMeanwhile() throws {
+    let store = try Sample.store()
+    let driver = try driver(store)
+    driver.browser.table.order(by: "population")
+    driver.tell(.tick(nil))
+    driver.press("f")
+    driver.type("population > 200000")
+    #expect(driver.browser.table.storedCount == 5, "\(driver.screen)")
+    _ = try store.dropIndex("population", of: "City")
+    driver.tell(.storeStirred)
+    driver.press("Esc Esc")
+    #expect(driver.browser.table.source?.index == nil && driver.browser.table.problem == nil, "\(driver.screen)")
+    #expect(driver.selectedIdentifier != nil, "\(driver.screen)")
+  }
+
   private static func first(_ limit: Int, _ driver: Driver) throws {
     var source = try #require(driver.browser.table.source)
     (source.filter, source.limit) = ("population > 0", limit)

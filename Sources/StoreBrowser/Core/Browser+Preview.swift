@@ -111,9 +111,16 @@ extension Browser {
     session.markedText = nil
     guard let preview else { return }
     self.preview = nil
-    guard let source = table.source, source.filter != preview.source.filter else { return }
+    // Another datastore may be open by now.
+    guard let source = table.source, source.datastore == preview.source.datastore,
+      source.filter != preview.source.filter
+    else { return }
     session.cancel(.filter)
+    // The order that waits for its index goes on waiting.
+    let setAside = table.setAside
     table.show(preview.source, anchor: preview.anchor)
+    table.setAside = setAside
+    adjustOrder()
   }
 
   /// Shows all rows again.
