@@ -42,6 +42,22 @@ struct SearchTests {
     #expect(driver.browser.record.list.selection > 300)
   }
 
+  @Test("in the bytes of a record case counts as in its tree, and a pattern is one")
+  func bytes() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City", identifier: "2657896"))
+    driver.press("3 t t")
+    let text = String(decoding: try #require(driver.browser.record.answer?.record?.content), as: UTF8.self)
+    for (typed, found) in [("zürich", "Zürich"), ("/zü.ICH/i", "Zürich"), ("/34[0-9]+/", "341730"), ("취", "취리히")] {
+      driver.press("g g")
+      search(typed, in: driver)
+      let place = try #require(text.firstRange(of: found)).lowerBound
+      #expect(driver.browser.record.list.selection == text.utf8.distance(from: text.startIndex, to: place) / 16)
+      #expect(!driver.status.contains("no field"), "\(driver.status)")
+    }
+    search("ZÜRICH", in: driver)
+    #expect(driver.status.contains("no field with “ZÜRICH”"), "\(driver.status)")
+  }
+
   @Test(
     "in a table a capital makes case count, quotes mean a whole value and slashes a pattern: a loop over the records finds the same"
   )

@@ -16,7 +16,7 @@ extension RecordPane {
     case .json:
       let lines = self.text
       isFound = list.select(command, count: count) { searchText.occurs(in: lines[$0]) } != nil
-    case .hex: isFound = searchBytes(Array(searchText.needle.utf8), command)
+    case .hex: isFound = searchBytes(searchText, command)
     }
     if !isFound { session.warn("no field with “\(searchText.typed)”") }
   }
@@ -32,13 +32,30 @@ extension RecordPane {
     return true
   }
 
-  private mutating func searchBytes(_ needle: [UInt8], _ command: Command) -> Bool {
-    guard let bytes = answer?.record?.content, !needle.isEmpty else { return false }
-    let lines = bytes.indices.dropLast(needle.count - 1).lazy
-      .filter { bytes[$0] == needle[0] && bytes[$0..<$0 + needle.count].elementsEqual(needle) }.map { $0 / 16 }
+  private mutating func searchBytes(_ text: SearchText, _ command: Command) -> Bool {
+    guard let bytes = answer?.record?.content else { return false }
+    let characters = Array(Self.text(of: bytes))
+    var end = 0
+    let starts = characters.map { character in
+      defer { end += character.utf8.count }
+      return end
+    }
+    let lines = text.places(in: characters).map { starts[$0.lowerBound] / 16 }
     guard let line = ListWindow.next(command, of: lines, from: list.selection) else { return false }
     list.selection = line
     return true
+  }
+
+  /// The bytes as text of the same length; those that are none are zeros.
+  private static func text(of bytes: [UInt8]) -> String {
+    var (parser, rest, text) = (UTF8.ForwardParser(), bytes.makeIterator(), "")
+    while true {
+      switch parser.parseScalar(from: &rest) {
+      case .valid(let scalar): text.unicodeScalars.append(UTF8.decode(scalar))
+      case .error(let length): for _ in 0..<length { text.unicodeScalars.append("\0") }
+      case .emptyInput: return text
+      }
+    }
   }
 }
 
