@@ -114,6 +114,23 @@ struct SearchTests {
     #expect(driver.status.contains("of \(expected.count)"), "\(driver.status)")
   }
 
+  @Test(
+    "Esc returns to the record of before the search, also if another program committed meanwhile",
+    arguments: ["", "population > 1"])
+  func abandoned(filter: String) throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "1857910"))
+    if !filter.isEmpty { try driver.play("keys f\ntype \(filter)\nkeys Enter") }
+    #expect(driver.selectedIdentifier == "1857910")
+    driver.press("/")
+    driver.type("Bern")
+    #expect(driver.selectedIdentifier == "2661552", "\(driver.screen)")
+    try Sample.delete(store, "City", "611717")
+    driver.tell(.storeStirred)
+    driver.press("Esc")
+    #expect(driver.selectedIdentifier == "1857910" && driver.title.contains("#5"), "\(driver.screen)")
+  }
+
   @Test("if no value has the text, the cursor goes to the column of that name; a hidden one is named")
   func names() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -4,7 +4,7 @@ import StrataDocuments
 extension TablePane {
   mutating func beginSearch(_ command: Command, _ session: Session) {
     searchColumn = command == .searchColumn ? selectedColumn(session)?.source : nil
-    searchOrigin = list.selection
+    searchOrigin = SearchOrigin(position: list.selection, anchor: keepingAnchor(), opened: opened)
     matches = nil
     hit = nil
   }
@@ -15,19 +15,27 @@ extension TablePane {
     searchText = text.isEmpty ? nil : try? SearchText(text)
     session.markedText = searchText
     matches = nil
-    list.selection = searchOrigin
+    list.selection = searchOrigin.position
     session.cancel(.search)
     session.cancel(MatchesRequest.slot)
     guard let searchText else { return }
-    let request = request(searchText, from: searchOrigin, in: source, session)
+    let request = request(searchText, from: searchOrigin.position, in: source, session)
     session.start(.search, request)
     session.start(MatchesRequest.slot, MatchesRequest(search: request))
   }
 
-  /// Ends a search. If it was abandoned, the selection goes back.
+  /// Ends a search. If it was abandoned, the selection goes back to its record.
   mutating func endSearch(isTaken: Bool) {
-    if !isTaken, let searchOrigin { list.selection = searchOrigin }
-    searchOrigin = nil
+    guard let origin = searchOrigin.take(), !isTaken, let source else { return }
+    if opened == origin.opened, pending == nil {
+      list.selection = origin.position
+    } else if origin.opened?.source != source.unscanned {
+      // The position and the entry are those of other rows.
+    } else if source.needsScan {
+      show(source, anchor: origin.anchor)
+    } else {
+      (opened, pending, anchor) = (nil, nil, origin.anchor)
+    }
   }
 
   /// `3 of 17`; nil if nothing is known yet.

@@ -50,6 +50,13 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   var wanted: Wanted?
   var problem: String?
 
+  struct SearchOrigin: Sendable, Equatable {
+    var position: Int
+    var anchor: TableRequest.Anchor
+    /// The rows that the position is in.
+    var opened: TableRequest?
+  }
+
   struct Wanted: Sendable, Equatable {
     var rank: Int
     /// The record's entry; nil if the record that the cursor was on no longer exists.
@@ -90,7 +97,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   var searchText: SearchText?
   var searchColumn: TableColumn.Source?
   /// The selection when the user began to type the search; nil if no search is being typed.
-  var searchOrigin: Int?
+  var searchOrigin: SearchOrigin?
   /// The rows that contain the searched text, in the order of the table.
   var matches: MatchesRequest.Reply?
   /// The hit that was gone to last.
