@@ -26,6 +26,16 @@ struct CopyingTests {
     #expect(try driver.stagedDocuments()["611717"]?[member: "name"] == value, "\(driver.screen)")
   }
 
+  @Test("no key changes the identifier, and each says at once what makes a record under another one")
+  func identifier() throws {
+    let driver = try driver(Sample.store())
+    for keys in ["3 g g e", "3 g g C", "3 g g j y y k p", "3 g g E", "2 e", "2 C"] {
+      driver.press(keys)
+      #expect(driver.status.contains("the identifier stays; D makes a copy"), "\(keys): \(driver.screen)")
+      #expect(driver.browser.session.staged.isEmpty && driver.browser.overlays.isEmpty && driver.editorRequest == nil)
+    }
+  }
+
   // MARK: Records
 
   @Test("a record that is copied in its pane is pasted as a new one, as it is staged")

@@ -127,13 +127,7 @@ extension Browser {
     if session.staged.edits[place]?.kind == .delete {
       return session.warn("the record is staged for deletion; x takes that out")
     }
-    if path == identifierPath(of: place) {
-      session.warn(
-        session.staged.edits[place]?.kind == .insert
-          ? "the identifier of a staged record stays; D makes a copy under another one, x takes this one out"
-          : "the identifier stays; D makes a copy under another one")
-      return
-    }
+    if refusesIdentifier(path, of: place) { return }
     let value = document[path]
     if case .some(let value) = value, value.compactText(limit: Self.editedInPlace).count >= Self.editedInPlace {
       return session.warn("it is too long to edit here; E opens it in $EDITOR")
@@ -183,6 +177,16 @@ extension Browser {
     case .date: return .date
     default: return nil
     }
+  }
+
+  /// Says that a field cannot be changed, if it is the identifier. Returns whether it is.
+  mutating func refusesIdentifier(_ path: DocumentPath, of place: RecordPlace) -> Bool {
+    guard path == identifierPath(of: place) else { return false }
+    session.warn(
+      session.staged.edits[place]?.kind == .insert
+        ? "the identifier of a staged record stays; D makes a copy under another one, x takes this one out"
+        : "the identifier stays; D makes a copy under another one")
+    return true
   }
 
   func identifierPath(of place: RecordPlace) -> DocumentPath? {
@@ -253,7 +257,7 @@ extension Browser {
   }
 
   mutating func openValueMenu() {
-    guard let (place, document, path) = editableRecord(.valueMenu) else { return }
+    guard let (place, document, path) = editableRecord(.valueMenu), !refusesIdentifier(path, of: place) else { return }
     var items: [FinderOverlay.Item] = []
     let stored = record.stored
     let stage = { @Sendable (value: Document) in Intent { $0.stageField(place, over: stored, path, value) } }

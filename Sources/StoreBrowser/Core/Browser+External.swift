@@ -7,6 +7,7 @@ extension Browser {
   mutating func editExternally() {
     guard let (place, document) = readRecord(for: .editExternally) else { return }
     if focus == .record, let line = record.selectedLine, let value = document[line.path] {
+      if refusesIdentifier(line.path, of: place) { return }
       editFieldExternally(place, line.path, value)
     } else {
       editRecordExternally(hint: nil)

@@ -84,7 +84,9 @@ extension Browser {
 
   mutating func paste() {
     if focus == .record, let value = session.copied.value, record.selectedLine != nil {
-      guard let (place, _) = readRecord(for: .paste), let line = record.selectedLine else { return }
+      guard let (place, _) = readRecord(for: .paste), let line = record.selectedLine,
+        !refusesIdentifier(line.path, of: place)
+      else { return }
       stageField(place, over: record.stored, line.path, value)
       return
     }
