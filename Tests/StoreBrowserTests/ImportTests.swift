@@ -52,6 +52,23 @@ struct ImportTests {
     }
   }
 
+  @Test("the end of an import moves no cursor that the user moved meanwhile")
+  func lookingElsewhere() throws {
+    try withFile("id,name,height\n1,Dom,4545\n2,Rigi,1798\n") { file in
+      let store = try Sample.store()
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play(":import \(file)")
+      driver.press("j Enter")
+      driver.isHolding = true
+      driver.press("Enter 2 j")
+      #expect(driver.selectedIdentifier == "615532", "\(driver.screen)")
+      driver.release()
+      #expect(store.head.commit.rawValue == 5 && driver.title.contains("#5"), "\(driver.screen)")
+      #expect(driver.browser.table.source?.datastore == "City" && driver.selectedIdentifier == "615532")
+      #expect(driver.status.contains("2 new"), "\(driver.status)")
+    }
+  }
+
   @Test("a file that is replaced while its import is chosen, and has fewer fields then, keeps no choices of the others")
   func replaced() throws {
     try withFile("id,name,height\n1,Dom,4545\n2,Rigi,1798\n") { file in

@@ -153,7 +153,11 @@ struct ImportOverlay: ListPane {
       session.intend(.dismiss)
       session.start(
         .importFile, ImportRequest(file: file, encoding: encoding, plan: plan), label: "import \(datastore)"
-      ) { $0.imported($1) }
+      ) { [selections = session.selections, asOf = session.asOf] browser, reply in
+        let isThere = browser.table.source == selections.source && browser.session.asOf == asOf
+        browser.imported(
+          reply, isAwaited: isThere && browser.table.selectedPlace(browser.session) == selections.record)
+      }
       session.intend(.open(.migration))
     } else if let dryPlan, !session.isRunning(.importPreview) {
       problem = nil
@@ -352,11 +356,12 @@ extension Browser {
     present(ImportOverlay(file: file, datastore: datastore.isEmpty ? "Imported" : datastore))
   }
 
-  /// Handles the end of an import: shows the imported records, unless an older commit stays shown.
-  mutating func imported(_ reply: ImportReply) {
+  /// Handles the end of an import: shows the imported records if the user waited for them where the import was started, unless an older
+  /// commit stays shown.
+  fileprivate mutating func imported(_ reply: ImportReply, isAwaited: Bool) {
     guard let commit = reply.report.commit else { return }
     session.say("\(reply.sentence) — u takes it back")
-    guard session.isFollowing, session.asOf == nil else { return wrote(commit) }
+    guard isAwaited, overlays.isEmpty, session.isFollowing, session.asOf == nil else { return wrote(commit) }
     session.datastore = reply.request.plan.datastore
     table.show(RowSource(datastore: reply.request.plan.datastore), anchor: .position(0))
     table.list = ListWindow()
