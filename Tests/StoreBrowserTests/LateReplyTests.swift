@@ -108,6 +108,24 @@ struct LateReplyTests {
     #expect(driver.status.contains("has no datastore City"), "\(driver.screen)")
   }
 
+  @Test("an exchange that ends with conflicts while a value is typed opens nothing beneath the editor")
+  func exchanged() throws {
+    let copies = try CopiedStore.edited()
+    let driver = Driver(copies.here, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.press("7")
+    driver.isHolding = true
+    driver.press("X 2 l e ^u")
+    driver.type("Ti")
+    driver.release()
+    #expect(driver.browser.view.kind == .main, "\(driver.screen)")
+    #expect(driver.browser.session.notice?.text.contains("w in pane 7") == true, "\(driver.screen)")
+    driver.type("flis")
+    driver.press("Enter")
+    #expect(try driver.stagedDocuments()["611717"]?[member: "name"] == "Tiflis", "\(driver.screen)")
+    driver.press("7 w")
+    #expect(driver.shows("0 of 2 conflicts settled"), "\(driver.screen)")
+  }
+
   @Test("a hit moves no cursor in the datastore that is open by then")
   func found() throws {
     let driver = Driver(try large(), start: .init(datastore: "Item"))

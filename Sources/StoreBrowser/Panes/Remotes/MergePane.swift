@@ -359,6 +359,8 @@ extension Browser {
   mutating func merge(_ name: String?) {
     guard let name else { return session.warn("merge what? :merge COMMIT, or w in pane 7") }
     session.start(.resolve, ResolveRequest(name: name)) { browser, commit in
+      // An exchange may end while something is typed.
+      guard browser.overlays.isEmpty else { return browser.session.add("w in pane 7 shows the merge") }
       browser.open(MergePane.self) { pane, _ in pane.show(commit) }
     }
   }
