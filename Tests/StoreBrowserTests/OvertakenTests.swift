@@ -43,6 +43,21 @@ struct OvertakenTests {
     return conflicts[0]
   }
 
+  @Test("the cursor of a review that is made again stays on its record, whose line is another by then")
+  func reviewedAgain() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.go(to: ".population")
+    driver.press("e ^u 7 Enter j e ^u 8 Enter w")
+    let place = { (driver.browser.overlays.last as? ReviewOverlay)?.selectedPlace?.identifier.description }
+    for _ in 0..<9 where place() != "615532" { driver.press("j") }
+    #expect(place() == "615532", "\(driver.screen)")
+    try Sample.change(store, "City", "611717", ".population", to: 9)
+    driver.press("X")
+    let review = driver.browser.overlays.last as? ReviewOverlay
+    #expect(review?.answer?.rebased?.conflicts.count == 1 && place() == "615532", "\(driver.screen)")
+  }
+
   @Test("the review lists edits of a datastore that was dropped, so that they can be left out and the others committed")
   func droppedDatastore() throws {
     let store = try Sample.store()

@@ -73,6 +73,7 @@ struct ReviewOverlay: ListPane {
   }
 
   private mutating func show(_ answer: ReviewAnswer) {
+    let (place, offset) = (selectedPlace, list.selection - (firstLine(of: selectedPlace) ?? 0))
     self.answer = answer
     problem = nil
     lines = []
@@ -89,7 +90,13 @@ struct ReviewOverlay: ListPane {
     if answer.isCut { lines.append(.note("… and more, all of which are counted above", .dim)) }
     lines.append(.blank)
     lines += checks(answer)
-    list.select(list.selection, count: lines.count)
+    guard let first = firstLine(of: place) else { return list.select(list.selection, count: lines.count) }
+    list.select(first + offset, count: lines.count)
+    if selectedPlace != place { list.selection = first }
+  }
+
+  private func firstLine(of place: RecordPlace?) -> Int? {
+    lines.firstIndex { if case .record(let record) = $0 { answer?.records[record].place == place } else { false } }
   }
 
   /// The changed record under the cursor.
