@@ -126,6 +126,20 @@ struct LateReplyTests {
     #expect(driver.shows("0 of 2 conflicts settled"), "\(driver.screen)")
   }
 
+  @Test("a column that is taken away while its value is computed does not come back in the record pane")
+  func computed() throws {
+    let driver = Driver(try Sample.documents([["id": 1, "n": 1]]), start: .init(datastore: "T"))
+    driver.isHolding = true
+    try driver.play(":column twice = n * 2")
+    driver.tell(.tick(nil))
+    driver.releaseAll { $0.slot != .references }
+    #expect(driver.held.contains { $0.0.slot == .references }, "\(driver.screen)")
+    try driver.play(":column twice")
+    driver.tell(.tick(nil))
+    driver.release()
+    #expect(driver.browser.record.derived.isEmpty, "\(driver.screen)")
+  }
+
   @Test("a hit moves no cursor in the datastore that is open by then")
   func found() throws {
     let driver = Driver(try large(), start: .init(datastore: "Item"))

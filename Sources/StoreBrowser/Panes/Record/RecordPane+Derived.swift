@@ -12,6 +12,7 @@ extension RecordPane {
     asked.arranged.form = .tree
     guard askedTargets != asked else { return }
     askedTargets = asked
+    session.cancel(.references)
     targets = [:]
     if source == nil { showDerived([]) }
     guard let descriptor = session.outline?.datastore(place.datastore)?.descriptor,
