@@ -36,6 +36,8 @@ struct MergePane: ListPane, PermanentPane {
   private(set) var isCommitting = false
   /// The user's decisions, kept as a draft.
   var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
+  /// The conflicts that are still open.
+  private var openPlaces: Set<RecordPlace> = []
   var lines: [Line] = []
   /// Why the decided records cannot be in one store, as sentences; nil until everything is decided and checked.
   var collisions: [String]?
@@ -120,6 +122,8 @@ struct MergePane: ListPane, PermanentPane {
     // Decisions about records that are no longer in conflict are dropped.
     let places = Set(reply.conflicts.map(\.place))
     decisions = decisions.filter { places.contains($0.key) }
+    openPlaces = []
+    lookAgain(at: reply.conflicts)
     rebuild(reply)
     if isFirst, let first = lines.firstIndex(where: isOpen) { list.selection = first }
   }
@@ -141,9 +145,17 @@ struct MergePane: ListPane, PermanentPane {
 
   // MARK: Decisions
 
-  /// Conflicts that are still open.
-  var openCount: Int {
-    reply?.conflicts.count { $0.settlement(decisions[$0.place] ?? [:]) == nil } ?? 0
+  var openCount: Int { openPlaces.count }
+
+  /// Looks again which of some conflicts are open. To look at one merges its record, so that not all of them are looked at with every key.
+  private mutating func lookAgain(at rows: [MergeRow]) {
+    for row in rows {
+      if row.settlement(decisions[row.place] ?? [:]) == nil {
+        openPlaces.insert(row.place)
+      } else {
+        openPlaces.remove(row.place)
+      }
+    }
   }
 
   func decision(_ row: MergeRow, _ field: MergeField?) -> MergeDecision? {
@@ -185,12 +197,14 @@ struct MergePane: ListPane, PermanentPane {
     } else {
       for conflict in row.conflict.fields { decisions[row.place, default: [:]][conflict.path] = .side(side) }
     }
+    lookAgain(at: [row])
     keepDraft(in: &session)
     step()
   }
 
   mutating func settle(_ value: Document, from editor: ValueEditor, in session: inout Session) {
     decisions[editor.place, default: [:]][editor.path] = .value(value)
+    lookAgain(at: reply?.conflicts.filter { $0.place == editor.place } ?? [])
     keepDraft(in: &session)
     step()
   }
@@ -201,7 +215,7 @@ struct MergePane: ListPane, PermanentPane {
       return session.warn("the rest is settled as ours, theirs or later")
     }
     for row in reply.conflicts
-    where !row.conflict.isCollision && row.settlement(decisions[row.place] ?? [:]) == nil {
+    where !row.conflict.isCollision && openPlaces.contains(row.place) {
       func side(_ later: MergeSide?) -> MergeSide {
         switch policy {
         case .ours: .mine
@@ -214,6 +228,7 @@ struct MergePane: ListPane, PermanentPane {
         decisions[row.place, default: [:]][field.path] = .side(side(field.later))
       }
     }
+    lookAgain(at: reply.conflicts)
     keepDraft(in: &session)
     session.say("the rest is settled: \(policy.rawValue); x opens a decision again")
   }
@@ -221,6 +236,7 @@ struct MergePane: ListPane, PermanentPane {
   private mutating func unsettle(in session: inout Session) {
     guard let (row, field) = selected else { return }
     if let field { decisions[row.place]?[field.path] = nil } else { decisions[row.place] = nil }
+    lookAgain(at: [row])
     keepDraft(in: &session)
   }
 
