@@ -26,4 +26,26 @@ struct MergePaneTests {
     driver.tell(.storeStirred)
     #expect(driver.shows("1 of 1 conflict settled"), "\(driver.screen)")
   }
+
+  @Test("decisions of one merge stay while another one is decided, also from a file that kept those of one alone")
+  func drafts() throws {
+    let copies = try CopiedStore.edited()
+    let files = BrowserFiles(folder: copies.folder + "/state")
+    let driver = driver(copies, files: files)
+    driver.press("7 g f w t Esc")
+    let first = try copies.here.resolve("remotes/laptop")
+    try Sample.change(copies.laptop, "City", "611717", ".population", to: 8)
+    driver.press("7 g f w t t Esc")
+    try driver.play(":merge \(first.rawValue)")
+    #expect(driver.shows("1 of 2 conflicts settled"), "\(driver.screen)")
+    driver.press("Esc 7 w")
+    #expect(driver.shows("2 of 2 conflicts settled"), "\(driver.screen)")
+    driver.press("c Enter")
+    #expect(driver.browser.session.remembered.mergeDrafts.count == 1, "\(driver.screen)")
+
+    var former = Remembered()
+    former.merge = driver.browser.session.remembered.mergeDrafts.first
+    try files.save(former)
+    #expect(files.loadRemembered().remembered.mergeDrafts.count == 1)
+  }
 }

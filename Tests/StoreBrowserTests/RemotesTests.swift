@@ -311,7 +311,7 @@ struct RemotesTests {
     #expect(again.shows("1 of 2 conflicts settled"), "\(again.screen)")
     again.press("m c Enter")
     #expect(try CopiedStore.value(copies.here, "611717", ".population") == 7)
-    #expect(again.browser.session.remembered.merge == nil)
+    #expect(again.browser.session.remembered.mergeDrafts.isEmpty)
   }
 
   @Test("a text that was left in a merge's editor is offered in that merge, and not where the field is edited")

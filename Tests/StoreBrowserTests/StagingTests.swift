@@ -162,7 +162,7 @@ struct StagingTests {
       let driver = opened(first, BrowserFiles(folder: folder, identity: first.identity))
       stage("7", in: driver)
       try driver.play(":bookmark x")
-      driver.browser.session.remembered.merge = MergeDraft(of: "a:1", [:])
+      driver.browser.session.remembered.mergeDrafts = [MergeDraft(of: "a:1", [:])]
       driver.browser.session.remembered.builds = [
         PastBuild(title: "n", startedAt: 1, seconds: 1, records: 2, outcome: "complete")
       ]
@@ -173,10 +173,11 @@ struct StagingTests {
     try work()
     let other = opened(second, BrowserFiles(folder: folder, identity: second.identity)).browser.session
     #expect(other.staged.isEmpty && other.drafts.isEmpty)
-    #expect(other.remembered.bookmarks.isEmpty && other.remembered.merge == nil && other.remembered.builds == nil)
+    #expect(other.remembered.bookmarks.isEmpty && other.remembered.mergeDrafts.isEmpty)
+    #expect(other.remembered.builds == nil)
     let again = opened(first, BrowserFiles(folder: folder, identity: first.identity)).browser.session
     #expect(again.staged.count == 1 && again.drafts.count == 1)
-    #expect(again.remembered.bookmarks.count == 1 && again.remembered.merge != nil)
+    #expect(again.remembered.bookmarks.count == 1 && again.remembered.mergeDrafts.count == 1)
     #expect(again.remembered.builds?.count == 1)
   }
 

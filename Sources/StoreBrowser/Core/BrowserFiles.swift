@@ -109,7 +109,7 @@ package struct BrowserFiles: Sendable {
     if place != folder {
       swap(&common.bookmarks, &own.bookmarks)
       swap(&common.drafts, &own.drafts)
-      swap(&common.merge, &own.merge)
+      swap(&common.mergeDrafts, &own.mergeDrafts)
       swap(&common.builds, &own.builds)
       if own == Remembered() { unlink(Self.file(in: place)) }
     }
@@ -128,7 +128,7 @@ package struct BrowserFiles: Sendable {
     kept.remembered = Self.remembered(in: folder, &kept.problem) ?? Remembered()
     let own = Self.remembered(in: place, &kept.problem) ?? (hasFormer ? kept.remembered : Remembered())
     (kept.remembered.bookmarks, kept.remembered.drafts) = (own.bookmarks, own.drafts)
-    (kept.remembered.merge, kept.remembered.builds) = (own.merge, own.builds)
+    (kept.remembered.mergeDrafts, kept.remembered.builds) = (own.mergeDrafts, own.builds)
     return kept
   }
 

@@ -21,13 +21,21 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var builds: [PastBuild]?
   /// The texts typed into fields and not staged, by place; nil in files of before they were kept.
   package var drafts: [String: String]?
-  /// The decisions about a merge that is not committed yet.
+  /// The decisions about a merge that is not committed yet, in files of before those of several were kept.
   package var merge: MergeDraft?
+  /// The decisions about merges that are not committed yet, the newest last.
+  package var merges: [MergeDraft]?
 
   /// The filters that were typed, the newest last.
   var knownFilters: [String] {
     get { filters ?? [] }
     set { filters = newValue }
+  }
+
+  /// The decisions about merges that are not committed yet, wherever they are kept.
+  var mergeDrafts: [MergeDraft] {
+    get { (merges ?? []) + [merge].compactMap(\.self) }
+    set { (merge, merges) = (nil, newValue.isEmpty ? nil : newValue) }
   }
 
   func views(of datastore: String) -> [NamedView] { views.filter { $0.datastore == datastore } }

@@ -58,12 +58,14 @@ extension MergeSide {
 
 extension MergePane {
   func keepDraft(in session: inout Session) {
-    guard let reply else { return }
-    session.remember { $0.merge = decisions.isEmpty ? nil : MergeDraft(of: reply.plan.theirs.text, decisions) }
+    guard let theirs = reply?.plan.theirs.text else { return }
+    let draft = decisions.isEmpty ? [] : [MergeDraft(of: theirs, decisions)]
+    session.remember { $0.mergeDrafts = $0.mergeDrafts.filter { $0.theirs != theirs }.suffix(9) + draft }
   }
 
   mutating func restoreDraft(in session: Session) {
-    guard let draft = session.remembered.merge, let reply, draft.theirs == reply.plan.theirs.text else { return }
-    decisions = draft.decisions(of: reply.conflicts)
+    guard let reply else { return }
+    let draft = session.remembered.mergeDrafts.last { $0.theirs == reply.plan.theirs.text }
+    decisions = draft?.decisions(of: reply.conflicts) ?? [:]
   }
 }

@@ -104,7 +104,8 @@ struct MergePane: ListPane, PermanentPane {
     case let reply as MergePlanReply where reading.request != nil: show(reply, in: &session)
     case let sentence as String:
       isCommitting = false
-      session.remember { $0.merge = nil }
+      decisions = [:]
+      keepDraft(in: &session)
       self = MergePane()
       session.say(sentence)
       session.intend(.closeView(id), .look)
