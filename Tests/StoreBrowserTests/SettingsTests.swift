@@ -53,6 +53,21 @@ struct SettingsTests {
     #expect(!file.settings.follows)
   }
 
+  @Test(
+    "a key that begins another one, or begins with it, is reported by its line",
+    arguments: [
+      ("bind undo = gx\nbind history = g", "“g” begins “gx”, which is bound to undo already"),
+      ("bind undo = g\nbind history = gx", "“gx” begins with “g”, which is bound to undo already"),
+      ("bind undo = g\nbind history = g", "“g” is bound to undo already"),
+      ("bind undo = U\nbind history = jx", "“jx” begins with “j”, which is down"),
+    ])
+  func beginnings(text: String, reason: String) {
+    let file = SettingsFile(path: "config", text: text)
+    #expect(file.problems == [SettingsProblem(file: "config", line: 2, reason: reason)])
+    #expect(
+      SettingsFile(path: "config", text: text + "\nbind down = J").problems.count == (reason.contains("down") ? 0 : 1))
+  }
+
   @Test("the lines of a config file and of a theme may end as on other systems")
   func otherLineEnds() {
     let text = "follow = off\r\n# mine\r\n\r\nread-only = Production.strata\r\nmouse\r\n"

@@ -52,6 +52,30 @@ package struct SettingsFile: Sendable {
         problems.append(SettingsProblem(file: path, line: number + 1, reason: error.reason))
       }
     }
+    let others = CommandTable.all.filter { settings.bindings[$0.command] == nil }
+    for entry in CommandTable.all {
+      guard let keys = settings.bindings[entry.command] else { continue }
+      for other in others where CommandTable.canMeet(other.command, entry.command) {
+        guard let clash = Self.clash(of: keys, with: other.keys, isHeld: true) else { continue }
+        let line = origins["bind \(entry.name)"] ?? 1
+        problems.append(SettingsProblem(file: path, line: line, reason: "\(clash) \(other.name)"))
+      }
+    }
+  }
+
+  /// The beginning of a sentence about keys that cannot be typed beside those of another command, because one is the other's beginning.
+  ///
+  /// - Parameter isHeld: Whether the other command has its keys from the table, of which it loses the same ones and longer ones.
+  private static func clash(of keys: [String], with taken: [String], isHeld: Bool = false) -> String? {
+    for key in keys {
+      for other in taken {
+        guard let mine = KeyChord.sequence(key), let others = KeyChord.sequence(other) else { continue }
+        if mine.count > others.count, mine.starts(with: others) { return "“\(key)” begins with “\(other)”, which is" }
+        if !isHeld, mine == others { return "“\(key)” is" }
+        if !isHeld, others.starts(with: mine) { return "“\(key)” begins “\(other)”, which is" }
+      }
+    }
+    return nil
   }
 
   private struct Refusal: Error { var reason: String }
@@ -97,8 +121,8 @@ package struct SettingsFile: Sendable {
     let keys = Self.keys(value)
     for key in keys where KeyChord.sequence(key) == nil { throw Refusal(reason: "“\(key)” is not a key") }
     for (other, taken) in settings.bindings where other != command && CommandTable.canMeet(other, command) {
-      if let twice = keys.first(where: taken.contains) {
-        throw Refusal(reason: "“\(twice)” is bound to \(other.rawValue) already")
+      if let clash = Self.clash(of: keys, with: taken) {
+        throw Refusal(reason: "\(clash) bound to \(other.rawValue) already")
       }
     }
     settings.bindings[command] = keys
