@@ -241,6 +241,22 @@ struct LeftBeforeTests {
     #expect(driver.browser.table.source == RowSource(datastore: "City"), "\(driver.screen)")
   }
 
+  @Test("rows are sorted if the index with their order is gone when it is found")
+  func orderOfDroppedIndex() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.go(to: ".population")
+    driver.isHolding = true
+    driver.press("o")
+    _ = try store.dropIndex("population", of: "City")
+    driver.tell(.storeStirred)
+    driver.releaseAll { $0.slot != OrderRequest.slot }
+    driver.release()
+    let table = driver.browser.table
+    #expect(table.source?.index == nil && table.source?.sort.map(\.path) == [".population"], "\(driver.screen)")
+    #expect(table.storedCount == 10 && table.problem == nil && driver.title.contains("#5"), "\(driver.screen)")
+  }
+
   @Test("no view in the order of an index that was dropped is taken back to, but the one before it")
   func viewOfDroppedIndex() throws {
     let store = try Sample.store()

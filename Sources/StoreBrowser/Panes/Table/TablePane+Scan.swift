@@ -42,6 +42,11 @@ extension TablePane {
       return
     }
     orderAnchor = nil
+    if let index = reply.index, !index.isEmpty, reply.request.commit != session.shown,
+      let shown = session.outline?.datastore(wanted.datastore), shown.index(index) == nil
+    {
+      return order(by: reply.request.source.sort, anchor: anchor, in: &session)
+    }
     if let unknown = reply.unknown.first { return session.warn("not sorted: \(unknown.sentence)") }
     wanted.sort = reply.request.source.sort
     wanted.isDescending = reply.isDescending
