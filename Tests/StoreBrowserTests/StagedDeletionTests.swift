@@ -98,6 +98,19 @@ struct RangeTests {
     #expect(staged == ["1850147", "1853909"], "\(driver.screen)")
   }
 
+  @Test("a range that begins at a row that is not read yet stays on its record", arguments: ["G v k", "G v g g"])
+  func unread(keys: String) throws {
+    let store = try Sample.large(2_000)
+    let driver = Driver(store, start: .init(datastore: "Item"))
+    driver.isHolding = true
+    driver.press(keys)
+    driver.release()
+    #expect(driver.browser.table.rangeStart == 1_999)
+    try Sample.delete(store, "Item", "5")
+    driver.tell(.storeStirred)
+    #expect(driver.browser.table.rangeStart == 1_998 && !driver.status.contains("has ended"), "\(driver.screen)")
+  }
+
   @Test("the range ends if its first record is deleted")
   func gone() throws {
     let store = try Sample.store()

@@ -38,7 +38,8 @@ extension TablePane {
     case .right: column = min(visibleColumns(session).count - 1, column + 1)
     case .open: session.intend(.focus(.record))
     case .mark: mark(in: &session)
-    case .range: (rangeStart, rangeEntry) = (rangeStart == nil ? list.selection : nil, selectedRow?.entry)
+    case .range:
+      (rangeStart, rangeEntry) = (rangeStart == nil ? list.selection : nil, wanted?.entry ?? selectedRow?.entry)
     case .sort, .sortReverse: sort(by: argument, isDescending: command == .sortReverse, in: &session)
     case .sortFurther: sortFurther(by: argument, in: &session)
     case .search, .searchColumn: search(command, argument, in: &session)

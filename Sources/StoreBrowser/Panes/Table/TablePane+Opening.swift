@@ -144,10 +144,14 @@ extension TablePane {
   private mutating func demandRows(_ source: RowSource, frame: PaneFrame, in session: inout Session) {
     let screen = max(8, frame.rows)
     let isAhead = !lacksRow(in: list.top..<list.top + screen)
-    guard !isAhead || lacksRow(in: list.top - screen / 2..<list.top + screen + screen / 2) else { return }
+    // The range may have begun at a row that was not read yet.
+    let start = rangeEntry == nil ? rangeStart.flatMap(rank(at:)).map { [$0] } ?? [] : []
+    guard !isAhead || !start.isEmpty || lacksRow(in: list.top - screen / 2..<list.top + screen + screen / 2) else {
+      return
+    }
     if let pendingRows, pendingRows.commit == commit(session), pendingRows.source == source {
       let asked = Set(pendingRows.ranks)
-      let visible = ranks(of: list.top..<list.top + screen)
+      let visible = ranks(of: list.top..<list.top + screen) + start
       let isAsked = visible.allSatisfy { rows.index(forKey: $0) != nil || asked.contains($0) }
       // Asks again for rows that were asked ahead and are missing, so that the picture waits for them.
       if isAsked, isAhead || session.isRunning(.rows) { return }
@@ -156,7 +160,7 @@ extension TablePane {
     window = first..<first + 3 * screen
     let request = RowsRequest(
       source: source, commit: commit(session), first: first,
-      ranks: ranks(of: window).filter { rows.index(forKey: $0) == nil }, naming: session.naming)
+      ranks: ranks(of: window).filter { rows.index(forKey: $0) == nil } + start, naming: session.naming)
     pendingRows = request
     session.cancel(.rows)
     session.cancel(.rowsAhead)
@@ -185,6 +189,7 @@ extension TablePane {
     case let answer as RowsAnswer where answer.request == pendingRows:
       pendingRows = nil
       add(answer, in: session)
+      if let rangeStart, rangeEntry == nil { rangeEntry = row(at: rangeStart)?.entry }
       let near = Set(ranks(of: window))
       rows = rows.filter { near.contains($0.key) }
     case let answer as FilterAnswer: filtered(answer, in: &session)
