@@ -33,6 +33,15 @@ struct DamageTests {
     #expect(!driver.shows("damaged record at byte 4711 —"), "\(driver.screen)")
   }
 
+  @Test("a record that cannot be read ends no search for values to offer")
+  func completions() throws {
+    let store = HeldStore(try Sample.store(), holdsRecords: true)
+    try store.damage("City", "615532")
+    store.damagesWalks = true
+    let request = ValuesRequest(datastore: "City", commit: store.head.commit, field: "timezone", typed: "")
+    #expect(try request.reply(in: WorkContext(store: store)).values.count == 3)
+  }
+
   @Test("rows of which no field can be read say why")
   func unreadableRows() throws {
     let store = HeldStore(try Sample.store(), holdsRecords: true)

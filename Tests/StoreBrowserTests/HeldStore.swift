@@ -33,6 +33,8 @@ final class HeldStore: EditableStore {
     let keys = try found.map { found in Set(try identifiers.map { try found.identifier(parsing: $0) }) }
     damaged.withLock { $0 = keys }
   }
+  /// Whether a walk over the records meets damaged ones, too.
+  nonisolated(unsafe) var damagesWalks = false
   fileprivate func look(at key: StoredKey) throws(ModelError) {
     guard damaged.withLock({ $0?.contains(key) != false }) else { return }
     throw .storage("damaged record at byte 4711", kind: .damaged)
@@ -192,11 +194,24 @@ private struct HeldDatastore: ReadableDatastore {
   }
   func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor {
     try store.ask()
-    return try datastore.records(at: ranks)
+    let records = try datastore.records(at: ranks)
+    return store.damagesWalks ? HeldCursor(records: records, store: store) : records
   }
   func identifier(parsing text: String) throws(ModelError) -> StoredKey { try datastore.identifier(parsing: text) }
   func verify(index: String?, progress: WorkProgress?) throws(ModelError) -> DatastoreVerification {
     try store.ask()
     return try datastore.verify(index: index, progress: progress)
+  }
+}
+
+private struct HeldCursor: RecordCursor {
+  var records: any RecordCursor
+  let store: HeldStore
+
+  mutating func next() throws(ModelError) -> Bool { try records.next() }
+  var identifier: StoredKey { get throws(ModelError) { try records.identifier } }
+  func rawRecord() throws(ModelError) -> RawRecord? {
+    try store.look(at: identifier)
+    return try records.rawRecord()
   }
 }

@@ -181,7 +181,8 @@ struct ValuesRequest: Question, Hashable {
     var values: [String] = []
     let selection = DocumentSelection([path])
     while values.count < ConditionVocabulary.valueLimit, try records.next() {
-      guard let document = try records.rawRecord()?.document(at: selection), let value = document[path],
+      // One that cannot be read has no values to offer.
+      guard let document = try? records.rawRecord()?.document(at: selection), let value = document[path],
         let literal = ValueText(cell: value).filterLiteral, ConditionVocabulary.begins(literal, typed),
         !values.contains(literal)
       else { continue }
