@@ -29,6 +29,25 @@ struct KeptTests {
     #expect(files.loadRemembered().remembered.bookmarks.keys.sorted() == ["a", "b"])
   }
 
+  @Test(
+    "what two browsers of a store keep stays, as far as both did not change the same",
+    arguments: [nil, "a:1"] as [String?])
+  func twoBrowsers(identity: String?) throws {
+    let (store, folder) = (try Sample.store(), newFolder())
+    defer { TestFile.remove(folder) }
+    func files() -> BrowserFiles { BrowserFiles(folder: folder, identity: identity) }
+    let drivers = (0..<2).map { _ in Driver(store, start: .init(datastore: "City"), files: files()) }
+    for (driver, letter) in zip(drivers + drivers, ["a", "b", "c", "d"]) { driver.press("m \(letter)") }
+    drivers[0].press("l -")
+    drivers[1].browser.session.remember { $0.labels = ["City": ".timezone"] }
+    drivers[1].tell(.tick(nil))
+    drivers[0].browser.session.remember { $0.bookmarks["a"] = nil }
+    drivers[0].tell(.tick(nil))
+    let remembered = files().loadRemembered().remembered
+    #expect(remembered.bookmarks.keys.sorted() == ["b", "c", "d"])
+    #expect(remembered.columns["City"]?.hidden == [".name"] && remembered.labels == ["City": ".timezone"])
+  }
+
   @Test("a folder that hangs keeps keys waiting for three seconds, and nothing is saved there before it is read")
   func hangingFolder() throws {
     let (store, folder, clock) = (try Sample.store(), newFolder(), SetClock())

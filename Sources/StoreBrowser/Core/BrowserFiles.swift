@@ -15,6 +15,7 @@ package struct BrowserFiles: Sendable {
   /// Whether earlier versions kept all of it in `folder`, by the path alone: there it is taken from once.
   private let hasFormer: Bool
   private let staged: ClaimedFile?
+  private let kept = KeptState()
   /// For a store in memory: the file that keeps its commits.
   var commits: StagedFile?
   /// Why there is no file for staged changes, if one was expected.
@@ -103,24 +104,55 @@ package struct BrowserFiles: Sendable {
 
   // MARK: Remembered
 
+  /// Writes what this browser has changed since it last read or wrote the files into those that another browser may have written since.
   func save(_ remembered: Remembered) throws(ModelError) {
     guard let folder, let place else { return }
-    var (common, own) = (remembered, Remembered())
-    if place != folder {
-      swap(&common.bookmarks, &own.bookmarks)
-      swap(&common.drafts, &own.drafts)
-      swap(&common.mergeDrafts, &own.mergeDrafts)
-      swap(&common.builds, &own.builds)
-      if own == Remembered() { unlink(Self.file(in: place)) }
-    }
+    let (mine, base) = (parts(of: remembered), kept.last.withLock { $0 }.map(parts))
     do {
-      for (folder, part) in [(folder, common), (place, own)] where part == common || part != Remembered() {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try encoder.encode(part).write(to: URL(filePath: Self.file(in: folder)), options: .atomic)
+      let common = try Self.merged(mine.common, over: base?.common, in: folder) { parts(of: $0).common }
+      try Self.write(common, in: folder)
+      if place != folder {
+        let own = try Self.merged(mine.own, over: base?.own, in: place) { $0 }
+        if own == Remembered() { unlink(Self.file(in: place)) } else { try Self.write(own, in: place) }
       }
     } catch { throw .storage("columns, bookmarks and drafts cannot be kept in \(folder)", kind: .failed) }
+    kept.last.withLock { $0 = remembered }
+  }
+
+  /// The state for every store at the path, and that for the records as they are.
+  private func parts(of remembered: Remembered) -> (common: Remembered, own: Remembered) {
+    var (common, own) = (remembered, Remembered())
+    guard place != folder else { return (common, own) }
+    swap(&common.bookmarks, &own.bookmarks)
+    swap(&common.drafts, &own.drafts)
+    swap(&common.mergeDrafts, &own.mergeDrafts)
+    swap(&common.builds, &own.builds)
+    return (common, own)
+  }
+
+  private static func merged(
+    _ mine: Remembered, over base: Remembered?, in folder: String, part: (Remembered) -> Remembered
+  ) throws -> Remembered {
+    let file = URL(filePath: file(in: folder))
+    guard let base, let theirs = try? part(JSONDecoder().decode(Remembered.self, from: Data(contentsOf: file))),
+      theirs != base
+    else { return mine }
+    let documents = try [base, mine, theirs].map {
+      try JSONParser.parse(String(decoding: encoder.encode($0), as: UTF8.self))
+    }
+    let merge = DocumentMerge(base: documents[0], mine: documents[1], theirs: documents[2])
+    return try JSONDecoder().decode(Remembered.self, from: Data(merge.merged.compactJSON.utf8))
+  }
+
+  private static var encoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    return encoder
+  }
+
+  private static func write(_ remembered: Remembered, in folder: String) throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try encoder.encode(remembered).write(to: URL(filePath: file(in: folder)), options: .atomic)
   }
 
   func loadRemembered() -> KeptRemembered {
@@ -129,6 +161,7 @@ package struct BrowserFiles: Sendable {
     let own = Self.remembered(in: place, &kept.problem) ?? (hasFormer ? kept.remembered : Remembered())
     (kept.remembered.bookmarks, kept.remembered.drafts) = (own.bookmarks, own.drafts)
     (kept.remembered.mergeDrafts, kept.remembered.builds) = (own.mergeDrafts, own.builds)
+    self.kept.last.withLock { [kept] last in last = kept.remembered }
     return kept
   }
 
@@ -202,6 +235,11 @@ package struct BrowserFiles: Sendable {
     guard let base, !path.hasPrefix("/") else { return path }
     return "\(base)/\(path)"
   }
+}
+
+/// The columns, views and bookmarks as they were last read or written; nil before that.
+private final class KeptState: Sendable {
+  let last = Mutex<Remembered?>(nil)
 }
 
 /// A file for staged changes that is claimed when it is first used, so that the first rows do not wait for its folder.
