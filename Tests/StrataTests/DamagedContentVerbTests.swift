@@ -65,6 +65,17 @@ extension DamagedStoreVerbTests {
     }
   }
 
+  @Test("an index is named for its field also where a record cannot be read")
+  func namedIndexOfDamaged() throws {
+    let more = try folder.file("more.jsonl", #"{"id":61,"name":"River 61","km":1}"#)
+    #expect(try ProgramRun(["import", path, "River", more, "--id", "id", "--index", "title=name"]).status == 0)
+    try damageRiver(1)
+    let kept = try ProgramRun(["records", path, "River", "--where", #"title starts with "New""#])
+    #expect(kept.status == 3 && kept.complaint.contains("record 1 of River is left out"), "\(kept.complaint)")
+    #expect(kept.lines.count == 5, "\(kept.output)")
+    #expect(try ProgramRun(["records", path, "River", "--group-by", "title", "--sum", "km"]).lines.count == 60)
+  }
+
   @Test("a datastore whose descriptor is damaged is named, and is in no way of the others")
   func damagedDescriptor() throws {
     let lakes = try folder.file("lakes.jsonl", #"{"id": 1, "name": "Lake 1"}"# + "\n" + #"{"id": 2, "name": "Lake 2"}"#)

@@ -86,10 +86,12 @@ package struct RecordQuery: Sendable {
   package func named(in datastore: any ReadableDatastore) -> RecordQuery {
     var paths: [DocumentPath: DocumentPath] = [:]
     let used = Set((filter?.paths ?? []) + sort.map(\.path))
-    let over = Set(datastore.indexes.flatMap { $0.descriptor.subjectPaths ?? [] })
-    for index in datastore.indexes {
-      let name = DocumentPath([.member(index.descriptor.name)])
-      guard used.contains(name), !over.contains(name), let path = index.descriptor.subjectPaths, path.count == 1,
+    // The declared ones: of a damaged datastore no index serves a query.
+    let indexes = datastore.descriptor.indexes
+    let over = Set(indexes.flatMap { $0.subjectPaths ?? [] })
+    for index in indexes {
+      let name = DocumentPath([.member(index.name)])
+      guard used.contains(name), !over.contains(name), let path = index.subjectPaths, path.count == 1,
         !datastore.hasField(name)
       else { continue }
       paths[name] = path[0]

@@ -49,9 +49,9 @@ extension RecordQuery {
   /// each path was found.
   package func unknownNames(in datastore: any ReadableDatastore) throws(ModelError) -> [UnknownName] {
     var known: Set<String> = []
-    for index in datastore.indexes {
-      known.insert(index.descriptor.name)
-      for path in index.descriptor.subjectPaths ?? [] { known.insert(path.shortText) }
+    for index in datastore.descriptor.indexes {
+      known.insert(index.name)
+      for path in index.subjectPaths ?? [] { known.insert(path.shortText) }
     }
     var missing: [DocumentPath] = []
     for path in (filter?.paths ?? []) + sort.map(\.path)
