@@ -97,6 +97,8 @@ import Testing
     // An index is named for its field, as in a condition.
     #expect(try records("--select", "byName,id", "--limit", "1") == ["Bern\t1"])
     #expect(try records("--group-by", "byName", "--count") == ["Basel\t1", "Bern\t2", "Kobe\t1"])
+    #expect(try records("--group-by", "byName", "--sort", "byName:desc", "--limit", "1") == ["Kobe"])
+    #expect(try records("--index", "byName", "--where", "byName = \"Kobe\"").count == 1)
     #expect(try records("--distinct", "name", "--count") == ["3"])
     #expect(try records("--group-by", "name", "--count", "--sort", "count:desc", "--limit", "1") == ["Bern\t2"])
     #expect(

@@ -26,7 +26,7 @@ extension VerbRun {
     if isDistinct, arguments.has("--count") {
       return isJSON ? try line(["count": .count(groups.count)]) : try output.line("\(groups.count)")
     }
-    try sort(&groups, of: grouping)
+    try sort(&groups, of: grouping, in: datastore)
     let rest = groups.dropFirst(try arguments.count("--offset") ?? 0).prefix(try arguments.count("--limit") ?? .max)
     let names = grouping.columns
     for group in rest { try output.line(cellLine(group.cells, named: names, isJSON: isJSON)) }
@@ -49,7 +49,12 @@ extension VerbRun {
         return try RecordQuery.names(in: text).map { try fieldPath($0) }
       }
     }
-    return RecordQuery(sort: paths.map { ($0, false) }).named(in: datastore).sort.map(\.path)
+    return named(paths, in: datastore)
+  }
+
+  /// Fields, also those of indexes that are named for them.
+  private func named(_ paths: [DocumentPath], in datastore: any ReadableDatastore) -> [DocumentPath] {
+    RecordQuery(sort: paths.map { ($0, false) }).named(in: datastore).sort.map(\.path)
   }
 
   /// The figures in the order in which a line has them.
@@ -69,7 +74,9 @@ extension VerbRun {
   }
 
   /// Sorts groups by the columns that `--sort` names; equal ones stay in the order of their keys.
-  private func sort(_ groups: inout [RecordGroup], of grouping: RecordGrouping) throws {
+  private func sort(
+    _ groups: inout [RecordGroup], of grouping: RecordGrouping, in datastore: any ReadableDatastore
+  ) throws {
     for text in arguments.values("--sort").flatMap({ RecordQuery.names(in: $0) }).reversed() where !text.isEmpty {
       let isSeparator = { (character: Character) in character == ":" || character == " " }
       let direction = String(text.split(whereSeparator: isSeparator).last ?? "")
@@ -81,7 +88,7 @@ extension VerbRun {
       }
       let column =
         grouping.columns.firstIndex(of: String(name))
-        ?? (try? fieldPath(String(name))).flatMap { grouping.keys.firstIndex(of: $0) }
+        ?? (try? fieldPath(String(name))).flatMap { grouping.keys.firstIndex(of: named([$0], in: datastore)[0]) }
       guard let column else {
         throw UsageError(
           "groups are sorted by one of their columns, \(grouping.columns.joined(separator: ", ")), not by “\(text)”",

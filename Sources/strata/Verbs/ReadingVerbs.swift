@@ -108,7 +108,7 @@ extension VerbRun {
     }
     if let option = queries.first { throw UsageError("\(option) does not go with \(bound)", verb: arguments.verb) }
     let index = try index(of: datastore)
-    let (ranks, filter) = (try range(in: index), try query(in: datastore).filter)
+    let (ranks, filter) = (try range(in: index), try query(in: datastore).named(in: datastore).filter)
     try printAllReadable(of: datastore) { datastore in
       try printRecords(of: datastore, along: (datastore as? ReadableRest)?.rest(of: index) ?? index, ranks, filter)
     }
