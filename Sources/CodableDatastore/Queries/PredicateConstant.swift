@@ -22,7 +22,7 @@ enum PredicateConstant {
   }
 }
 
-/// A condition as a text that is the same in every process, and for every equal captured set.
+/// A condition as a text that is the same in every process, and for every equal captured set or dictionary.
 enum PredicateText {
   static func text(of predicate: Predicate<some Any>) -> String {
     sets(in: predicate.expression).reduce("\(predicate)") { $0.replacing($1.text, with: $1.sortedText) }
@@ -37,13 +37,12 @@ enum PredicateText {
   }
 }
 
-private protocol CapturedSet {
-  /// In an order that differs from process to process.
-  var text: String { get }
-  var sortedText: String { get }
-}
+private protocol CapturedSet: Collection {}
+extension Set: CapturedSet {}
+extension Dictionary: CapturedSet {}
 
-extension Set: CapturedSet {
+extension CapturedSet {
+  /// In an order that differs from process to process.
   fileprivate var text: String { "\(self)" }
   fileprivate var sortedText: String { "\(map { String(reflecting: $0) }.sorted())" }
 }

@@ -80,6 +80,21 @@ struct QueryLifeTests {
     await #expect(throws: InvalidQueryError.self) { try await query(Set(1...31)).after(cursor).all() }
   }
 
+  @Test("so it is with an equal captured dictionary")
+  func cursorOfCapturedDictionary() async throws {
+    let books = PlainBookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1...40))
+    func query(_ marks: [Int: Bool]) -> Query<PlainBookFormat, ReadWrite> {
+      books.load(where: #Predicate { marks[$0.id] == true })
+    }
+    var wide = Dictionary(uniqueKeysWithValues: (1...3_000).map { ($0, true) })
+    for number in 31...3_000 { wide[number] = nil }
+    let cursor = try query(wide).cursor(after: Book.numbered([25])[0])
+    let equal = Dictionary(uniqueKeysWithValues: (1...30).map { ($0, true) })
+    #expect(try await query(equal).after(cursor).all().map(\.id) == Array(26...30))
+    await #expect(throws: InvalidQueryError.self) { try await query([1: true]).after(cursor).all() }
+  }
+
   @Test("a live query's answer is a loop's over the records after every change, with its sort, offset and limit")
   func live() async throws {
     let books = BookFormat.datastore(persistence)
