@@ -85,15 +85,18 @@ extension TypedQueryRun {
   ) async throws -> Kind? {
     var (result, isWhole) = (initial, true)
     for range in index.ranges {
-      // In parts, so that others run in between; a server would be asked for each.
-      let length = index.entries.tree.isServed ? max(1, range.count) : RecordParts.size
-      for start in stride(from: range.lowerBound, to: range.upperBound, by: length) where isWhole {
+      // In parts of 1,024 values, so that others run in between; a server would be asked for each.
+      let length = index.entries.tree.isServed ? Int.max : 1_024
+      var (start, read) = (range.lowerBound, length)
+      while isWhole, start < range.upperBound, read == length {
         try Task.checkCancellation()
         if slices.isUsedUp() { await slices.yieldTask() }
+        read = 0
         try throwingStoreErrors {
-          try index.entries.forEachValue(in: start..<min(start + length, range.upperBound)) { value, count in
+          try index.entries.forEachValue(in: start..<range.upperBound) { value, count in
+            (start, read) = (start + count, read + 1)
             if let row = index.row(of: value) { result.add(row, times: count) } else { isWhole = false }
-            return isWhole
+            return isWhole && read < length
           }
         }
       }
@@ -105,7 +108,7 @@ extension TypedQueryRun {
 /// The records of a scan in parts, which workers take one after the other.
 private final class RecordParts: Sendable {
   static let workers = min(ProcessInfo.processInfo.activeProcessorCount, 8)
-  static let size = 4_096
+  private static let size = 4_096
 
   let records: Tree
   private let count: Int

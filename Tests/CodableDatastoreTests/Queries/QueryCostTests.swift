@@ -91,6 +91,15 @@ struct QueryCostTests {
     #expect(answer.values <= 300 + 8)
   }
 
+  @Test("a figure along an index costs a search for a value, however many instances have it")
+  func oneValue() async throws {
+    let items = items
+    try await items.persist(contentsOf: (0..<40_000).map { Item(id: $0, value: 0, group: 0, note: "same") })
+    let notes = try await reads { try await items.load(...).grouped(by: \.note) { $0.max(\.note) } }
+    #expect(notes.value.map(\.figures) == ["same"])
+    #expect(notes.nodes <= 12 * Self.depth && notes.values <= 4, "\(notes.nodes)")
+  }
+
   @Test("a plan and a count read no more than two ways down each index")
   func plans() async throws {
     let items = try await fill(12_000)
