@@ -21,7 +21,9 @@ package struct RecordQuery: Sendable {
     wanted.formUnion(query.sort.map(\.path))
     var indexes: [QueryIndex] = []
     for index in datastore.indexes {
-      guard let known = try QueryIndex(index, of: datastore, ifOver: wanted) else { continue }
+      guard let known = try QueryIndex(index, of: datastore, ifOver: wanted, sorts: !query.sort.isEmpty) else {
+        continue
+      }
       indexes.append(known)
     }
     if let own = try QueryIndex(identifiersOf: datastore, ifOver: wanted) { indexes.append(own) }
@@ -183,7 +185,7 @@ extension QueryIndex {
   /// Makes the planner's form of a store's index. Returns nil if it has none of the paths, or if nothing shows that it has their values for
   /// every record: the name of a key path may differ from that of the encoded field.
   init?(
-    _ index: any ReadableIndex, of datastore: any ReadableDatastore, ifOver wanted: Set<DocumentPath>
+    _ index: any ReadableIndex, of datastore: any ReadableDatastore, ifOver wanted: Set<DocumentPath>, sorts: Bool
   ) throws(ModelError) {
     let descriptor = index.descriptor
     // If only the app can order identifiers, this code cannot look a record up by one; reading all records costs less.
@@ -204,7 +206,9 @@ extension QueryIndex {
       isCompound: paths.count > 1, hasManyValues: descriptor.kind.hasManyValues, count: count,
       rank: { bound throws(ModelError) in try index.rank(of: bound) })
     // Data is sorted as the text that it has in a record.
-    if try index.mayLackValues || encodings.contains(where: { KeyShape($0).encoding == .data }) { hasOrder = false }
+    if encodings.contains(where: { KeyShape($0).encoding == .data }) { hasOrder = false }
+    // Entries are looked at only for a sort: a server is asked for them.
+    if sorts, try index.mayLackValues { hasOrder = false }
   }
 
   /// Makes the planner's form of the primary tree, in the order of the identifiers.

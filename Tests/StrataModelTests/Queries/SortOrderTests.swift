@@ -45,6 +45,25 @@ struct SortOrderTests {
     #expect(try Self.ids(query, in: store, limit: 3) == [4, 3, 1])
   }
 
+  @Test("only a plan for a sort looks for entries without a value in an index of such a path")
+  func entriesForSort() throws {
+    let path = try DocumentPath(parsing: "a.b")
+    var list = DocumentList([["id": 1, "a": ["b": "m"]], ["id": 2, "a": ["b": "d"]], ["id": 3]])
+    let store = EngineStore.memory()
+    let plan = ImportPlan(
+      datastore: "City", identifier: try DocumentPath(parsing: "id"), indexes: [.init(name: "ab", path: path)])
+    _ = try Importer(store, plan).run(&list)
+    let datastore = try #require(try store.head.datastore("City"))
+    func reads(_ query: RecordQuery) throws -> UInt64 {
+      let before = store.engine.counts.nodeReads
+      _ = try query.plan(in: datastore)
+      return store.engine.counts.nodeReads - before
+    }
+    let filter = try Filter(parsing: #"a.b = "m""#)
+    _ = try reads(RecordQuery(filter: filter))
+    #expect(try reads(RecordQuery(filter: filter)) < reads(RecordQuery(filter: filter, sort: [(path, false)])))
+  }
+
   @Test("data is sorted as the text that records have, and not as the bytes that an index has")
   func data() throws {
     let path = DocumentPath([.member("seal")])
