@@ -235,7 +235,8 @@ extension EngineStore {
     let edits = try edits(of: letter, base) { key throws(ModelError) in try datastore(key, in: transaction) }
     let step = Activity.Step(title: letter.action, done: 0, total: edits.count, isComplete: false)
     try whileBusy(letter.action, [step], progress: nil) { meter in
-      try EditApplication(store: self, transaction: transaction, options: EditOptions(mergesFields: true))
+      let options = EditOptions(mergesFields: true)
+      try EditApplication(store: self, transaction: transaction, options: options, countsEqualChanges: true)
         .apply(edits, meter)
     }
   }

@@ -192,6 +192,25 @@ struct InboxTests {
     #expect(reason.contains(unknown.text))
   }
 
+  @Test("two letters that count on from one base both count, also to the same number")
+  func counters() throws {
+    let disk = SimulatedDisk()
+    let store = try store(on: disk)
+    _ = try store.transact(CommitInfo(action: "rule")) { transaction throws(ModelError) in
+      var descriptor = Self.descriptor
+      descriptor.setMergeRules([".stars": "counter"])
+      try DatastoreWriter.store(descriptor, in: transaction)
+    }
+    let sender = sender(on: disk)
+    try sender.send(letter("base", at: 1, put(1, "a"), patch(1, ["stars": 10])))
+    _ = try store.applyLetters()
+    let base = store.engine.head.commit.identity
+    for date in 2...3 { try sender.send(letter("count", at: Int64(date), base: base, patch(1, ["stars": 11]))) }
+    #expect(try store.applyLetters().count == 2)
+    let key = Self.descriptor.storedKey(try KeyEncoding.integer.encode(.integer(1)))
+    #expect(try store.head.datastore("Note")?.record(key)?.document()[member: "stars"] == 12)
+  }
+
   @Test("undo and restore do not make a letter wait or apply again")
   func undo() throws {
     let disk = SimulatedDisk()
