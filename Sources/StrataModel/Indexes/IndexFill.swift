@@ -137,12 +137,13 @@ struct IndexFill {
   ) throws(ModelError) {
     let key = datastore.descriptor.storedKey(identifier)
     do throws(ModelError) {
-      for value in try values(record.get()) {
-        let limit = datastore.view.store.engine.isServed ? Limits.servedKey : Limits.key
-        guard EntryKey.length(value: value, identifier: identifier) <= limit else {
-          throw .refused(
-            reason: "a value of \(value.count) bytes is longer than a key may be (\(limit))")
-        }
+      let values = try values(record.get())
+      let limit = datastore.view.store.engine.isServed ? Limits.servedKey : Limits.key
+      // Before any is added: a record that fails has no entries.
+      if let long = values.first(where: { EntryKey.length(value: $0, identifier: identifier) > limit }) {
+        throw .refused(reason: "a value of \(long.count) bytes is longer than a key may be (\(limit))")
+      }
+      for value in values {
         try onStorage { try sorter.add(value: value, identifier: identifier, reference, in: transaction) }
       }
     } catch .refused(let reason) {

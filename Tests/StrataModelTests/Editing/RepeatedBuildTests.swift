@@ -86,6 +86,22 @@ struct RepeatedBuildTests {
     #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 
+  @Test("a record of which one value is too long leaves none of its entries behind")
+  func partly() throws {
+    var descriptor = Cities.descriptor
+    descriptor.setIndex("tags", to: nil)
+    let long = Cities.document(3, tags: ["a", String(repeating: "z", count: 20_000)])
+    try Cities.write((1...9).map { $0 == 3 ? long : Cities.document($0, tags: ["b"]) }, to: store, as: descriptor)
+    let marks = IndexDescriptor(
+      name: "marks", kind: .manyToMany, encoding: .string, valueType: "String", rule: ".tags")
+    #expect(throws: ModelError.self) { try store.addIndex(marks, to: "City", options: EditOptions()) }
+    try change(Cities.edit(3, from: long, to: Cities.document(3, tags: ["b"])))
+    _ = try store.addIndex(marks, to: "City", options: EditOptions())
+    let built = try #require(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "marks" })
+    #expect(try built.count == 9)
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
   @Test("another index, or a build after one that succeeded, looks at all records")
   func another() throws {
     var descriptor = Cities.descriptor
