@@ -361,6 +361,18 @@ struct WaitingTests {
     }
   }
 
+  @Test("each value that is selected along an index counts as read too")
+  func selectedAlongIndex() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await persistence.perform {
+      for book in Book.numbered(1...20) { try await books.persist(book) }
+      let work = try #require(Transactions.current?.work)
+      let before = work.uses.load(ordering: .relaxed)
+      for try await _ in books.load(..., from: \.title).select(\.title) {}
+      #expect(work.uses.load(ordering: .relaxed) >= before + 20)
+    }
+  }
+
   @Test(
     "a warm-up is waited for however long it takes, by itself, in a transaction and before the first write of one",
     arguments: [(false, false), (true, false), (true, true)])

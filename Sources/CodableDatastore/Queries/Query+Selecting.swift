@@ -1,3 +1,5 @@
+import StrataLocks
+
 extension Query {
   /// The values of some properties of each instance, as tuples in the order of the answer.
   ///
@@ -58,6 +60,7 @@ public struct SelectedValues<Format: DatastoreFormat, AccessMode: _AccessMode, E
       try run?.scope?.requireReadable()
       if covered != nil {
         coveredCount += 1
+        run?.scope?.work?.uses.add(1, ordering: .relaxed)
         if coveredCount & 15 == 0, let slices = run?.slices, slices.isUsedUp() { await slices.yieldTask() }
         return try covered?.next()
       }
