@@ -43,6 +43,48 @@ struct WritingTests {
     #expect(try await books.count == 1)
   }
 
+  private struct Priced: Codable, Identifiable, Hashable {
+    static let currency = CodingUserInfoKey(rawValue: "currency").unsafelyUnwrapped
+    var id: Int
+    var price = 1
+
+    init(id: Int) { self.id = id }
+
+    init(from decoder: any Decoder) throws {
+      id = try decoder.container(keyedBy: Member.self).decode(Int.self, forKey: .id)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Member.self)
+      try container.encode(id, forKey: .id)
+      guard let currency = encoder.userInfo[Self.currency] else { preconditionFailure("There is no currency.") }
+      try container.encode("\(price) \(currency)", forKey: .price)
+    }
+
+    private enum Member: String, CodingKey { case id, price }
+  }
+
+  private struct PricedFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case first = 1 }
+    typealias Instance = Priced
+    static let defaultKey: DatastoreKey = "Priced"
+    static let currentVersion = Version.first
+  }
+
+  @Test("an instance that needs the user info of its encoder is persisted, whichever call made the datastore")
+  func userInfo() async throws {
+    let encoder = JSONEncoder()
+    encoder.userInfo[Priced.currency] = "CHF"
+    let plain = PricedFormat.Datastore.JSONStore(persistence: persistence, encoder: encoder)
+    let migrating = PricedFormat.Datastore.JSONStore(
+      persistence: persistence, key: "Migrated", encoder: encoder,
+      migrations: [.first: { decoder, data in try decoder.decode(Priced.self, from: data) }])
+    for datastore in [plain, migrating] {
+      try await datastore.persist(Priced(id: 1))
+      #expect(try await datastore.load(1) == Priced(id: 1))
+    }
+  }
+
   @Test("an instance of very many indexed values is changed in a few of them")
   func manyValues() async throws {
     let books = books

@@ -26,7 +26,7 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
+      store: persistence._store, key: key, version: version, coding: .json, jsonEncoder: encoder,
       decoders: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 
@@ -50,7 +50,7 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
+      store: persistence._store, key: key, version: version, coding: .json, jsonEncoder: encoder,
       decoders: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 }
@@ -75,7 +75,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
+      store: persistence._store, key: key, version: version, coding: .json, jsonEncoder: encoder,
       instances: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 
@@ -99,7 +99,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
+      store: persistence._store, key: key, version: version, coding: .json, jsonEncoder: encoder,
       instances: migrations.mapValues { migration in { try await migration(decoder, $0) } })
   }
 }

@@ -28,11 +28,7 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   /// - Parameter encoder: Nil if the datastore only reads.
   fileprivate init(store: _StoreHandle, key: DatastoreKey, encoder: JSONEncoder?, decoder: JSONDecoder) {
     self.init(
-      store: store, key: key, version: Format.currentVersion, coding: .json,
-      encoder: { instance in
-        guard let encoder else { throw DiskPersistenceError.cannotWrite }
-        return try encoder.encode(instance)
-      },
+      store: store, key: key, version: Format.currentVersion, coding: .json, jsonEncoder: encoder,
       instances: [Format.currentVersion: { try decoder.decode(InstanceType.self, from: $0) }],
       // The library's own coders do not copy the bytes.
       direct: (decoder as? StandardJSONDecoder).map { decoder in

@@ -6,11 +6,12 @@ extension Datastore {
   init(
     store: _StoreHandle, key: DatastoreKey, version: Version, coding: RecordCoding?,
     encoder: @escaping @Sendable (InstanceType) async throws -> Data = { _ in throw DiskPersistenceError.cannotWrite },
-    decoders: [Version: RecordCoder<Format>.Decoder], direct: RecordCoder<Format>.DirectCoders? = nil,
-    isIdentifiable: Bool = false
+    jsonEncoder: JSONEncoder? = nil, decoders: [Version: RecordCoder<Format>.Decoder],
+    direct: RecordCoder<Format>.DirectCoders? = nil, isIdentifiable: Bool = false
   ) {
     let coder = RecordCoder<Format>(
-      version: version, coding: coding, encoder: encoder, decoders: decoders, direct: direct)
+      version: version, coding: coding, encoder: encoder, jsonEncoder: jsonEncoder, decoders: decoders,
+      direct: direct)
     self.init(
       core: DatastoreCore(
         store: store, key: key, coder: coder, isReadOnly: AccessMode.self == ReadOnly.self,
@@ -23,7 +24,7 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   init(
     store: _StoreHandle, key: DatastoreKey, version: Version, coding: RecordCoding?,
     encoder: @escaping @Sendable (InstanceType) async throws -> Data = { _ in throw DiskPersistenceError.cannotWrite },
-    instances: [Version: @Sendable (Data) async throws -> InstanceType],
+    jsonEncoder: JSONEncoder? = nil, instances: [Version: @Sendable (Data) async throws -> InstanceType],
     direct: RecordCoder<Format>.DirectCoders? = nil
   ) {
     let decoders = instances.mapValues { decode -> RecordCoder<Format>.Decoder in
@@ -33,8 +34,8 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
       }
     }
     self.init(
-      store: store, key: key, version: version, coding: coding, encoder: encoder, decoders: decoders, direct: direct,
-      isIdentifiable: true)
+      store: store, key: key, version: version, coding: coding, encoder: encoder, jsonEncoder: jsonEncoder,
+      decoders: decoders, direct: direct, isIdentifiable: true)
   }
 }
 

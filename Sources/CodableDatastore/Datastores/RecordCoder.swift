@@ -23,6 +23,8 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   /// The beginning of each record that is written.
   let head: [UInt8]
   private let encoder: @Sendable (Instance) async throws -> Data
+  /// Which `encoder` asks, if the library made that.
+  private let jsonEncoder: JSONEncoder?
   private let current: Decoder?
   /// Used instead of `current` if no closure of the app decodes the current version.
   private let direct: DirectCoders?
@@ -30,11 +32,12 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
 
   init(
     version: Format.Version, coding: RecordCoding?, encoder: @escaping @Sendable (Instance) async throws -> Data,
-    decoders: [Format.Version: Decoder], direct: DirectCoders? = nil
+    jsonEncoder: JSONEncoder?, decoders: [Format.Version: Decoder], direct: DirectCoders? = nil
   ) {
     self.version = version
     self.coding = coding
-    self.encoder = encoder
+    self.encoder = if let jsonEncoder { { try jsonEncoder.encode($0) } } else { encoder }
+    self.jsonEncoder = jsonEncoder
     tag = VersionTag<Format>.text(of: version)
     head = RecordBytes.head(version: tag)
     current = decoders[version]
@@ -42,6 +45,9 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
     self.decoders = Dictionary(
       decoders.map { (VersionTag<Format>.text(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
+
+  /// The user info of the encoder that the library asks; none if the app has a coder of its own.
+  var userInfo: [CodingUserInfoKey: any Sendable] { jsonEncoder?.userInfo ?? [:] }
 
   func hasDecoder(for tag: String) -> Bool { decoders[tag] != nil }
 

@@ -9,8 +9,8 @@ struct UnorderedProperties: Sendable {
   /// `set` and `pairs` by the paths of their fields; nil for a property that has an order.
   private let forms: [String: String?]
 
-  init(of instance: some Encodable) {
-    let encoder = PropertyEncoder()
+  init(of instance: some Encodable, userInfo: [CodingUserInfoKey: Any]) {
+    let encoder = PropertyEncoder(userInfo: userInfo)
     // A property that cannot be encoded was refused by the coder before this.
     try? instance.encode(to: encoder)
     forms = encoder.found.forms
@@ -51,7 +51,7 @@ private struct PropertyEncoder: Encoder {
   var found = Found()
   var names = DocumentPath.root
   let codingPath: [any CodingKey] = []
-  let userInfo: [CodingUserInfoKey: Any] = [:]
+  let userInfo: [CodingUserInfoKey: Any]
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     KeyedEncodingContainer(Properties<Key>(encoder: self))
@@ -75,7 +75,8 @@ private struct PropertyEncoder: Encoder {
     let codingPath: [any CodingKey] = []
 
     private func property(_ name: any CodingKey) -> PropertyEncoder {
-      PropertyEncoder(found: encoder.found, names: encoder.names.appending(name.stringValue))
+      PropertyEncoder(
+        found: encoder.found, names: encoder.names.appending(name.stringValue), userInfo: encoder.userInfo)
     }
 
     func encodeNil(forKey key: Key) {}

@@ -82,7 +82,7 @@ extension DatastoreCore {
   /// Finds out once which properties are written in any order, so that the next write notes them in the descriptor.
   private func findUnorderedProperties(of instance: Instance) {
     guard unordered.withLock({ $0 == nil }) else { return }
-    let found = UnorderedProperties(of: instance)
+    let found = UnorderedProperties(of: instance, userInfo: coder.userInfo)
     unordered.withLock { $0 = found }
     written.withLock { $0 = nil }
   }
