@@ -45,15 +45,33 @@ struct UnmappedBlobTests {
   @Test("damage behind the first MiB is the store's error, of a load and of the pieces behind it")
   func damage() async throws {
     try await blobs.persist(contents, to: "film")
-    let file = try disk.base.open("/store/data", .readWrite)
-    var stored = [UInt8](repeating: 0, count: Int(try file.status.size))
-    _ = try stored.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-    let start = try #require(Data(stored).firstRange(of: contents.prefix(3_000))?.lowerBound)
-    try [stored[start + 3_000_000] ^ 1].withUnsafeBytes { try file.write($0, at: UInt64(start + 3_000_000)) }
+    _ = try damage(at: 3_000_000)
     await #expect(throws: StoreError.self) { try await blobs.load("film") }
     var count = 0
     await #expect(throws: StoreError.self) { for try await piece in blobs.pieces(of: "film") { count += piece.count } }
     #expect(count > 1 << 20 && count < 3_000_000)
+  }
+
+  @Test("a damaged blob is replaced by the same data, and is deleted", arguments: [3_000, 3_000_000])
+  func mending(place: Int) async throws {
+    try await blobs.persist(contents, to: "film")
+    let start = try damage(at: place)
+    try await blobs.persist(contents, to: "film")
+    #expect(try await blobs.load("film") == contents)
+    _ = try damage(at: place, behind: start + contents.count)
+    await #expect(throws: StoreError.self) { try await blobs.load("film") }
+    #expect(try await blobs.deleteIfPresent("film"))
+    #expect(try await blobs.names == [])
+  }
+
+  /// Changes a bit of the stored contents, and returns their place in the file.
+  private func damage(at place: Int, behind begin: Int = 0) throws -> Int {
+    let file = try disk.base.open("/store/data", .readWrite)
+    var stored = [UInt8](repeating: 0, count: Int(try file.status.size))
+    _ = try stored.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+    let start = try #require(Data(stored)[begin...].firstRange(of: contents.prefix(3_000))?.lowerBound)
+    try [stored[start + place] ^ 1].withUnsafeBytes { try file.write($0, at: UInt64(start + place)) }
+    return start
   }
 
   @Test("a file is compared with the stored blob a MiB at a time")

@@ -160,7 +160,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
     try await write("persist \(key)", name) { transaction, key in
       // The same bytes are not written again.
       if let found = try transaction.currentReference(of: key, in: tree), let blobs = try transaction.tree(tree),
-        try contents.isSame(as: blobs.reader(of: found))
+        try contents.isSame(as: found, in: blobs)
       {
         return
       }
@@ -175,7 +175,9 @@ extension BlobDatastore where AccessMode == ReadWrite {
   ///   cancelled, `CancellationError`.
   @discardableResult
   public func deleteIfPresent(_ name: String) async throws -> Bool {
-    guard try reader(of: name) != nil else { return false }
+    // Not read: a damaged one is deleted, too.
+    let stored = try Self.coder.key(of: name)
+    guard try throwingStoreErrors({ try blobs?.payload(.bytes(stored)) }) != nil else { return false }
     return try await write("delete \(key)", name) { transaction, key in
       try transaction.delete(key, in: tree) != nil
     }

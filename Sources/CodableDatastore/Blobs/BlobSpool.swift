@@ -54,8 +54,15 @@ struct BlobSpool: Sendable {
     return head.isEmpty ? found : head + found
   }
 
-  /// Whether a stored record has the same bytes.
-  func isSame(as stored: ValueReader) throws -> Bool {
+  /// Whether a stored record has the same bytes; one that is damaged has not.
+  func isSame(as record: RecordReference, in tree: Tree) throws(StorageError) -> Bool {
+    do { return try isSame(as: tree.reader(of: record)) } catch {
+      guard case .damaged = error else { throw error }
+      return false
+    }
+  }
+
+  private func isSame(as stored: ValueReader) throws(StorageError) -> Bool {
     var stored = stored
     guard UInt64(stored.remaining) == count else { return false }
     while case let position = count - UInt64(stored.remaining), position < count {
