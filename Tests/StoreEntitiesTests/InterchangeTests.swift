@@ -149,6 +149,7 @@ struct InterchangeTests {
       ),
       (#"{"entities":{}}"#, "line 1: expected an object with a list “entities”."),
       (#"[]"#, "line 1: expected an object with a list “entities”."),
+      (#"{"entities":[{"type":"a"}],"entities":[]}"#, "line 1: “entities” is there twice."),
     ])
   func refused(text: String, message: String) async throws {
     let entities = EntityStore(MemoryPersistence())

@@ -18,6 +18,7 @@ struct InterchangeReader {
     if let other = members.first(where: { $0.name != "entities" }) {
       throw .interchange(place: other.name, reason: "expected nothing beside “entities”")
     }
+    try requireUniqueNames(members, at: "line 1")
     var entities: [Entity] = []
     var places: [String: Int] = [:]
     for (position, element) in list.enumerated() {
