@@ -17,6 +17,21 @@ struct URLTests {
   }
 
   @Test(
+    "a URL that is shown leads to the same servers in the same way",
+    arguments: [
+      "postgres://ada@one,two/app?port=5433", "postgres://?port=5433,5434&hostaddr=10.0.0.1,10.0.0.2",
+      "postgres://one:5433,two/app", "postgres://pooler/app?prepared=no&wait=2.5",
+    ])
+  func shownIsTheSame(_ text: String) throws {
+    let url = try ServerURL(parsing: text)
+    let shown = try ServerURL(parsing: url.description)
+    #expect(shown.prepares == url.prepares && shown.patience == url.patience)
+    func words(_ url: ServerURL) -> [String] { url.words(program: "tests").map { "\($0.name)=\($0.value)" }.sorted() }
+    // No host is the same as an empty one.
+    #expect(words(shown).filter { $0 != "host=" } == words(url).filter { $0 != "host=" })
+  }
+
+  @Test(
     "a malformed URL is refused with the part that is wrong, and never with the password",
     arguments: [
       ("http://x", "begins with postgres://"), ("postgres://a:hush@h:0/d", "a port is a number"),

@@ -218,20 +218,23 @@ package struct ServerURL: Hashable, Sendable, CustomStringConvertible {
     let host = value("host") ?? ""
     let isSocket = host.hasPrefix("/")
     let ports = (value("port") ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    let hosts = host.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    // One port may be that of all hosts.
+    let hasPortEach = !isSocket && ports.count == hosts.count
     if !isSocket {
-      let hosts = host.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
       text += hosts.enumerated().map { place, host in
-        let port = place < ports.count ? ports[place] : ""
+        let port = hasPortEach ? ports[place] : ""
         return (host.contains(":") ? "[\(host)]" : Self.encode(host)) + (port.isEmpty ? "" : ":\(port)")
       }.joined(separator: ",")
     }
     if let database = value("dbname") { text += "/" + Self.encode(database) }
     var rest: [String] = []
     if isSocket { rest.append("host=\(Self.encode(host, keeping: "/"))") }
-    if isSocket, let port = value("port") { rest.append("port=\(port)") }
+    if !hasPortEach, let port = value("port") { rest.append("port=\(port)") }
     for parameter in parameters where !["user", "host", "port", "dbname"].contains(parameter.name) {
       if !Self.isSecret(parameter.name) { rest.append("\(parameter.name)=\(Self.encode(parameter.value))") }
     }
+    if !prepares { rest.append("prepared=no") }
     if let patience { rest.append("wait=\(patience == patience.rounded() ? "\(Int(patience))" : "\(patience)")") }
     if schema != "strata" { rest.append("schema=\(Self.encode(schema))") }
     return text + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
