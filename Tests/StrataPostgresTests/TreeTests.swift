@@ -276,6 +276,34 @@ struct TreeTests {
     #expect(try differences(third, back).map(\.key) == [7, 8, 9_000, 9_001].map { .key($0) })
   }
 
+  @Test("an entry leads to its record after a restore, also to one that a later commit had given the same value")
+  func entriesOfRestored() throws {
+    let store = try TestServer.store(record: { _, key in (Self.records, Array(key.dropFirst())) })
+    try store.change { transaction throws(StorageError) in
+      try transaction.createTree(Self.records, kind: .records)
+      try transaction.createTree(Self.entries, kind: .entries)
+    }
+    let states: [[UInt8]] = [[1, 1], [2, 2], [1, 3]]
+    for state in states {
+      try store.change { transaction throws(StorageError) in
+        for (key, value) in zip([1, 2] as [UInt8], state) {
+          try transaction.put([key], [value], in: Self.records)
+          guard let reference = try transaction.currentReference(of: [key], in: Self.records) else { continue }
+          try transaction.insert([9, key], .record(reference), in: Self.entries)
+        }
+      }
+    }
+    let transaction = try store.beginBlocking(on: nil)
+    try transaction.restore(nil, from: store.view(at: 2))
+    _ = try transaction.commit(CommitInfo())
+    let (records, index) = (try store.newest.served(Self.records), try store.newest.served(Self.entries))
+    for key in [1, 2] as [UInt8] {
+      let record = try #require(try records?.look(for: [key]))
+      #expect(record.payload == .bytes([1]))
+      #expect(try index?.look(for: [9, key])?.payload == .record(writtenBy: record.written))
+    }
+  }
+
   @Test("what a server cannot take is refused before anything is sent")
   func limits() throws {
     let store = try TestServer.store()

@@ -23,14 +23,22 @@ extension ServerTransaction {
     var isChanged = names == nil
     let all: [TreeName]
     if let names { all = names } else { all = Set(try old.trees() + trees()).sorted() }
-    for name in all {
-      if try restore(name, from: old) { isChanged = true }
+    var kept: KeptRecords = [:]
+    for kind in [TreeKind.records, .entries] {
+      for name in all where try old.stored(name)?.row.kind ?? .records == kind {
+        if try restore(name, from: old, &kept) { isChanged = true }
+      }
     }
     if isChanged { try locked { $0.restores = view.commit.number } }
   }
 
+  /// The commits that wrote records which have their older value already: the entries that lead to these refer to what is there.
+  private typealias KeptRecords = [TreeName: [[UInt8]: UInt64]]
+
   /// Brings a tree back to its state in an older view; returns whether there was more to do than to compare.
-  private func restore(_ name: TreeName, from old: ServerView) throws(StorageError) -> Bool {
+  private func restore(
+    _ name: TreeName, from old: ServerView, _ kept: inout KeptRecords
+  ) throws(StorageError) -> Bool {
     let isThere = try load(name) != nil
     guard let before = try old.stored(name) else {
       if isThere { try dropTree(name) }
@@ -38,7 +46,7 @@ extension ServerTransaction {
     }
     if let now = try view.stored(name), now.row.tree == before.row.tree, isThere {
       if now.row.attributes != before.row.attributes { try setAttributes(before.row.attributes, of: name) }
-      try bringBack(before, from: now.asOf)
+      try bringBack(before, from: now.asOf, &kept)
       // The restored state depends on the whole tree as it is now.
       reads.remember(KeyRange(), of: now.row.tree)
       return true
@@ -47,15 +55,27 @@ extension ServerTransaction {
     // It is the same tree again, under its number.
     try create(
       name, TreeDraft(tree: before.row.tree, kind: before.row.kind, attributes: before.row.attributes, isAgain: true))
-    try bringBack(before, from: nil)
+    try bringBack(before, from: nil, &kept)
     return true
   }
 
-  private func bringBack(_ tree: StoredTree, from state: UInt64?) throws(StorageError) {
+  private func bringBack(
+    _ tree: StoredTree, from state: UInt64?, _ kept: inout KeptRecords
+  ) throws(StorageError) {
+    let (name, kind) = (tree.row.name, tree.row.kind)
     try tree.forEachDifference(from: state) { found throws(StorageError) in
-      // The same value by another commit is not a change.
-      guard found.old?.payload != found.new?.payload else { return }
-      try set(found.key, to: found.new?.payload, writtenBy: found.new?.written, in: tree.row.name, kind: tree.row.kind)
+      var payload = found.new?.payload
+      if case .record? = payload, let record = store.record(name, found.key),
+        let writer = kept[record.tree]?[record.key]
+      {
+        payload = .record(writtenBy: writer)
+      }
+      if found.old?.payload != payload {
+        try set(found.key, to: payload, writtenBy: found.new?.written, in: name, kind: kind)
+      } else if kind == .records, let old = found.old {
+        // The same value by another commit is not a change.
+        kept[name, default: [:]][found.key] = old.written
+      }
     }
   }
 
