@@ -130,6 +130,29 @@ struct KeepingTests {
     #expect(store.commitCount == 4)
   }
 
+  @Test("a named state differs from a later one also in what pruned commits inserted and changed")
+  func differenceFromNamed() throws {
+    let store = try filled()
+    func set(_ key: UInt8, _ value: UInt8, _ info: CommitInfo = CommitInfo()) throws {
+      try store.change(info) { transaction throws(StorageError) in
+        try transaction.set([key], [value], in: Self.records)
+      }
+    }
+    try set(1, 1, CommitInfo(names: ["kept": 0]))
+    let named = store.newest
+    try set(2, 1)
+    try set(2, 2)
+    try set(1, 2)
+    let later = store.newest
+    try store.change { transaction throws(StorageError) in try transaction.delete([2], in: Self.records) }
+    func keys() throws -> [[UInt8]] {
+      try named.differences(to: later, in: Self.records, from: []).page.map(\.key.array)
+    }
+    #expect(try keys() == [[1], [2]])
+    try store.prune(before: later.commit.number)
+    #expect(try keys() == [[1], [2]])
+  }
+
   @Test("a commit that pruning has passed cannot be named, also while its entries are still being taken away")
   func namingMeanwhile() throws {
     let store = try filled()

@@ -24,6 +24,8 @@ extension StoredTree {
   }
 
   /// Some of the differences from a key on, and the key where the next ones begin; nil at the end.
+  ///
+  /// After a state that is older than the others that are kept, a key may lack the entry with which it was inserted.
   func differences(
     from old: UInt64, key: [UInt8], limit: Int = 1_000
   ) throws(StorageError) -> (differences: [ServerDifference], next: [UInt8]?) {
@@ -41,6 +43,10 @@ extension StoredTree {
           union
           select h.key from {history} h
           where h.tree = $1 and h.inserted > $2 and h.inserted <= $3 and h.born = h.inserted
+            and \(Tables.unindexed("h")) >= $4
+          union
+          select h.key from {store} s, {history} h
+          where s.one and s.oldest > $2 and h.tree = $1 and h.died > $3 and h.born <= $3 and h.inserted > $2
             and \(Tables.unindexed("h")) >= $4
           order by key limit $5)
         select k.key, \(ServerEntry.columns("o")), \(ServerEntry.columns("n")) from k
