@@ -166,6 +166,8 @@ struct FaultTests {
     #expect(error.description.contains("a row of table “store”: process ") && error.description.contains("strata"))
     // The number of a new tree is in that row, too.
     #expect(throws: StorageError.self) { try store.transaction().createTree(TreeName([2]), kind: .records) }
+    // And the oldest commit that is kept.
+    #expect(throws: StorageError.self) { try store.prune(before: 1) }
     try holder.exchange([Statement("rollback")])
     // And one of the entries.
     try store.change { transaction throws(StorageError) in try transaction.set([1], [1], in: Self.records) }

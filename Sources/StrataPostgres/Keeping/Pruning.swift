@@ -12,8 +12,9 @@ extension ServerStore {
     let moved = try pool.with { connection throws(StorageError) in
       try connection.exchange(
         tables.statement(
-          "update {store} set oldest = greatest(oldest, $1) where one and head >= $1 returning oldest",
-          [.number(oldest)]))
+          """
+          update {store} set oldest = greatest(oldest, $1) where one and head >= $1 and \(tables.boundsWaiting) returning oldest
+          """, [.number(oldest)]))
     }
     guard moved.count == 1 else { return }
     let bound = SQLValue.int(moved.int(0, 0))
