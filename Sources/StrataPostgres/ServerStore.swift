@@ -283,7 +283,7 @@ package final class ServerStore: Engine {
   package func keepReporting() {
     guard let reporting, readOnlyReason == nil else { return }
     do {
-      try setReportingViews(reporting(newest)).forEach(options.notice)
+      try setReportingViews(reporting(refreshed())).forEach(options.notice)
     } catch {
       options.notice("the views for people with psql were not kept: \(error)")
     }

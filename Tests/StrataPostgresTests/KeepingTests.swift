@@ -336,6 +336,22 @@ struct KeepingTests {
     #expect(try ServerStore.open(store.url).newest.commit == store.newest.commit)
   }
 
+  @Test("a program that knows an older state leaves the view of what another one has made since")
+  func viewsOfOthers() throws {
+    let server = try #require(TestServer.shared)
+    let url = try server.url()
+    let reporting: ServerStore.Reporting = { view in
+      try view.served(Self.records).map {
+        [ReportingView(name: "City", tree: $0.number, identifier: .integer, isJSON: true)]
+      } ?? []
+    }
+    let store = try ServerStore.open(url, creates: true, reporting: reporting)
+    let other = try ServerStore.open(url, reporting: reporting)
+    try other.change { transaction throws(StorageError) in try transaction.createTree(Self.records, kind: .records) }
+    store.keepReporting()
+    #expect(server.query("select viewname from pg_views where schemaname = '\(url.schema)'") == ["City"])
+  }
+
   @Test("views that people made stay, also those like ours and on ours; what an earlier version made is known as ours")
   func viewsOfPeople() throws {
     let store = try filled()
