@@ -109,6 +109,14 @@ struct OpeningTests {
     #expect(error.description.contains("prepared=no"))
   }
 
+  @Test("each statement sees what was committed before it, whatever isolation the role has set")
+  func isolation() throws {
+    let url = try server().url(more: "&options=-c%20default_transaction_isolation%3Dserializable")
+    let store = try ServerStore.open(url, creates: true)
+    let level = try store.pool.read(Statement("select current_setting('transaction_isolation')::text"))
+    #expect(level.text(0, 0) == "read committed")
+  }
+
   @Test("a password file that others may read is told of in our sentence, and libpq has nothing to say of it")
   func openPasswordFile() throws {
     let server = try server()

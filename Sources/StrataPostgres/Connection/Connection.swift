@@ -41,14 +41,15 @@ final class Connection: @unchecked Sendable {
     // Plans each statement once for a connection. To plan it for each set of parameters was three fifths of the server's work for a load.
     // Such a plan must stay good as tables grow, and each statement has indexes that serve it: it is one nested loop along them. If a table
     // is read without them, the price would make the server compile the plan. Behind a pooler that keeps no statements, every statement is
-    // planned each time.
+    // planned each time. A default of the role must not make commits fail that come one after the other.
     guard url.prepares else { return }
     try exchange(
       Statement(
         """
         select set_config(w.name, w.value, false)
         from (values ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'),
-          ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('jit', 'off')) w (name, value)
+          ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('jit', 'off'),
+          ('default_transaction_isolation', 'read committed')) w (name, value)
         where exists (select from pg_catalog.pg_settings s where s.name = w.name)
         """))
   }
