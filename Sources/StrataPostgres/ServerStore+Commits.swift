@@ -154,6 +154,13 @@ extension ServerStore {
     }
   }
 
+  /// All changes of names, by the numbers of their commits.
+  func nameChanges() throws(StorageError) -> [(commit: UInt64, changes: [NameChange])] {
+    let rows = try pool.read(
+      tables.statement("select n.name, n.born, n.died, n.number from {name} n order by n.born, n.name"))
+    return try NameChange.byCommit(rows).map { (commit: $0.key, changes: $0.value) }.sorted { $0.commit < $1.commit }
+  }
+
   private func livingNames() throws(StorageError) -> Rows {
     try pool.read(tables.statement("names", "select n.name, n.number from {name} n where n.died = \(Tables.never)", []))
   }

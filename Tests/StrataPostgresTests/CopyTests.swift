@@ -196,6 +196,26 @@ struct CopyTests {
     #expect(try pedigrees(source).contains { $0 != nil })
   }
 
+  @Test("a copy of a pruned server has its names: those that a pruned commit gave, and none that one took away")
+  func namesByPrunedCommits() throws {
+    let server = try TestServer.store(record: Self.record)
+    try server.change(CommitInfo(names: ["kept": 0, "gone": 0])) { transaction throws(StorageError) in
+      try transaction.createTree(Self.records, kind: .records)
+    }
+    let named = server.head.commit.number
+    let changes: [[String: UInt64?]] = [["gone": nil], ["late": named], [:]]
+    for (value, names) in changes.enumerated() {
+      try server.change(CommitInfo(names: names)) { transaction throws(StorageError) in
+        try transaction.put([1], [UInt8(value)], in: Self.records)
+      }
+    }
+    try server.prune(before: server.head.commit.number)
+    let back = FileStore.memory()
+    try HistoryDownload.run(from: server, to: back)
+    #expect(try server.names == ["kept": named, "late": named])
+    #expect(try back.names == server.names)
+  }
+
   @Test("a name that the file moved and removed in other letters is moved and removed on the server")
   func spellings() throws {
     let (one, two) = ("caf\u{E9}", "cafe\u{301}")

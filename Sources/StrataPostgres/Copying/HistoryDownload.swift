@@ -11,6 +11,8 @@ package struct HistoryDownload {
   /// Commits of the server by their numbers in the file.
   private var numbers: [UInt64: UInt64] = [0: 0]
   private var last: PendingCommit?
+  /// The changes of names that were not copied yet, the oldest first. A change by a pruned commit goes to the next one that is kept.
+  private var names: ArraySlice<(commit: UInt64, changes: [NameChange])> = []
 
   /// - Parameter progress: Gets the number of commits done and in all; if it returns false, the copy ends with `cancelled`.
   @discardableResult
@@ -27,6 +29,7 @@ package struct HistoryDownload {
   ) throws(StorageError) -> HistoryUpload.Report {
     let head = try source.refreshed()
     let total = Int(source.commitCount)
+    names = try source.nameChanges()[...]
     var report = HistoryUpload.Report()
     var after: UInt64 = 0
     while case let commits = try source.commits(after: after, upTo: head.asOf, limit: 500), let newest = commits.last {
@@ -54,9 +57,11 @@ package struct HistoryDownload {
       undoes: commit.undoes.flatMap { numbers[$0] }, parents: parents, movesHead: isHead, identity: commit.identity,
       pedigree: commit.pedigree, durability: .collated)
     info.clock = commit.clock
-    for name in commit.names {
-      let number = name.commit.flatMap { $0 == commit.number ? 0 : numbers[$0] }
-      if name.commit == nil || number != nil { info.names.updateValue(number, forKey: name.name) }
+    while let next = names.first, next.commit <= commit.number {
+      for name in names.removeFirst().changes {
+        let number = name.commit.flatMap { $0 == commit.number ? 0 : numbers[$0] }
+        if name.commit == nil || number != nil { info.names.updateValue(number, forKey: name.name) }
+      }
     }
     let pending = try transaction.commit(info)
     last = pending ?? last
