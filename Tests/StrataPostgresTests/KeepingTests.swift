@@ -82,6 +82,18 @@ struct KeepingTests {
     #expect(try other.commit(oldest).parents.isEmpty)
   }
 
+  @Test("an estimate of what pruning leaves counts named commits, and those that another program has made since")
+  func estimate() throws {
+    let store = try filled()
+    let other = try ServerStore.open(store.url)
+    for value in 1...5 as ClosedRange<UInt8> {
+      let info = CommitInfo(names: value == 2 ? ["pin": 0, "also": 0] : [:])
+      try other.change(info) { transaction throws(StorageError) in try transaction.set([1], [value], in: Self.records) }
+    }
+    let reports = [try store.compactionEstimate(.last(2)), try store.compact(.last(2)) { _ in true }]
+    #expect(reports.map(\.commitsKept) == [3, 3] && reports.map(\.commitsPruned) == [3, 3])
+  }
+
   @Test("who follows a store hears of commits of others")
   func following() async throws {
     let store = try filled()

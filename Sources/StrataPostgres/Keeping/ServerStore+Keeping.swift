@@ -24,6 +24,7 @@ extension ServerStore {
         kept += 1
         return commit.number > oldest
       }
+      kept += try Set(names.values).count { $0 < oldest }
     } else {
       kept = Int(clamping: count)
     }
@@ -34,7 +35,7 @@ extension ServerStore {
   /// The oldest commit that a rule keeps; nil if it keeps all.
   private func oldestKept(_ retention: Retention) throws(StorageError) -> UInt64? {
     if retention == .all { return nil }
-    var oldest = newest.commit.number
+    var oldest = try refreshed().commit.number
     var left = retention.count ?? 0
     let limit = wallClock().subtractingReportingOverflow(retention.age ?? 0).partialValue
     try forEachCommit { commit throws(StorageError) in
