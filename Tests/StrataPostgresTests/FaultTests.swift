@@ -152,6 +152,25 @@ struct FaultTests {
     #expect(told.value.count == 1 && told.value.first?.contains("waited for") == true)
   }
 
+  @Test("a transaction that keeps others waiting ends with its connection, and so do its trees")
+  func lostAlone() throws {
+    let server = try #require(TestServer.shared)
+    let store = try TestServer.store()
+    let alone = try store.beginAlone()
+    try alone.createTree(Self.records, kind: .records)
+    server.psql(
+      """
+      select pg_terminate_backend(pid, 60000) from pg_stat_activity
+      where state = 'idle in transaction' and query like '%\(store.url.schema)%'
+      """)
+    let error = #expect(throws: StorageError.self) { try alone.commit(CommitInfo()) }
+    guard case .conflict? = error else {
+      Issue.record("another outcome: \(String(describing: error))")
+      return
+    }
+    #expect(try store.refreshed().trees().isEmpty)
+  }
+
   @Test("a row that another session holds is waited for, and then told of with who holds it; nothing is written")
   func heldRow() throws {
     let server = try #require(TestServer.shared)

@@ -20,6 +20,8 @@ final class FlushWorker: @unchecked Sendable {
   private let tables: Tables
   private let options: ServerOptions
   private var connection: Connection?
+  /// Whether a transaction was begun over its connection: what was done in it, such as taking numbers for trees, is lost with it.
+  private let isBegun: Bool
   private var lastNotification: Int64 = 0
   private var owesNotification = false
   /// Whether the last transaction failed: its locks are released, and the next exchange ends it.
@@ -30,6 +32,7 @@ final class FlushWorker: @unchecked Sendable {
     self.tables = tables
     self.options = options
     self.connection = connection
+    isBegun = connection != nil
   }
 
   /// Commits some transactions that are independent of each other; returns the outcome of each.
@@ -70,6 +73,7 @@ final class FlushWorker: @unchecked Sendable {
     _ drafts: [CommitDraft], for store: ServerStore, sent begun: SentFlush?
   ) throws(StorageError) -> [ServerCommit] {
     let deadline = monotonicClock() + Int64(options.patience * 1_000_000_000)
+    let conflict = StorageError.conflict(TransactionConflict(asOf: drafts[0].asOf, places: []))
     var repeats = 0
     var begun = begun
     while true {
@@ -82,6 +86,7 @@ final class FlushWorker: @unchecked Sendable {
       do throws(StorageError) {
         if let under { connection = under.connection } else { connection = try connected() }
       } catch {
+        if isBegun { throw conflict }
         guard monotonicClock() < deadline, error.isWorthWaiting else { throw error }
         rest(milliseconds: 100)
         continue
@@ -110,6 +115,7 @@ final class FlushWorker: @unchecked Sendable {
           if try claim(flush.token, after: error, until: deadline) {
             return try committed(flush.token, drafts.count, store)
           }
+          if isBegun { throw conflict }
           guard monotonicClock() < deadline else { throw error }
           continue
         }
@@ -127,7 +133,7 @@ final class FlushWorker: @unchecked Sendable {
         case "40001", "40P01":
           // Some servers find conflicts by themselves: the checks find ours, so the flush is made again.
           repeats += 1
-          guard repeats < 16 else { throw .conflict(TransactionConflict(asOf: drafts[0].asOf, places: [])) }
+          guard repeats < 16, !isBegun else { throw conflict }
         case SQLError.held: throw refusal.heldRow(by: holder(of: refusal))
         default: throw error
         }
@@ -160,7 +166,10 @@ final class FlushWorker: @unchecked Sendable {
   func read(_ statement: Statement) throws(StorageError) -> Rows { try connected().exchange(statement) }
 
   private func connected() throws(StorageError) -> Connection {
-    if let connection, !connection.isLost { return connection }
+    if let connection {
+      if !connection.isLost { return connection }
+      if isBegun { throw .lostConnection(to: pool.url, "it was lost before") }
+    }
     let new = try pool.connect()
     connection = new
     owesRollback = false
