@@ -226,9 +226,20 @@ extension StoreExchange {
   ///   whole.
   /// - Returns: The number of commits that were sent.
   package func push(_ peer: any Peer, as remote: String, progress: WorkProgress? = nil) throws -> Int {
-    let graph = try graph()
+    var graph = try self.graph()
     guard let head = graph.identity(of: store.engine.head.number) else { return 0 }
-    let theirs = try peer.heads()
+    var theirs = try peer.heads()
+    if let folder = peer as? FolderPeer, case .readWrite = store.access, !theirs.contains(head),
+      theirs.contains(where: { !graph.knows($0) })
+    {
+      // Only reading tells files that are not all there, which refuse no push.
+      defer { releaseLock() }
+      let askedOnly: WorkProgress = { _, _ in progress?(0, 0) ?? true }
+      var meter = TransferMeter(progress: askedOnly)
+      try folder.fetch(CommitReceiver(store, graph, now: now), &meter)
+      graph = try self.graph()
+      theirs = try folder.heads()
+    }
     var sent = 0
     if !theirs.contains(head) {
       for other in theirs where try !graph.contains(other, in: head) && !isReplacing(other, by: head, graph) {

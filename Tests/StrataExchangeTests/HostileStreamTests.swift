@@ -131,6 +131,25 @@ struct HostileStreamTests {
     #expect(try ours.graph.knows(theirs.head), "what is whole comes all the same")
   }
 
+  @Test("a push to a folder is not refused for a file that is not all there, and is for a whole one")
+  func pushBesideHalfFile() throws {
+    let path = "/tmp/strata-hostile-\(UInt64.random(in: 0 ... .max))"
+    mkdir(path, 0o755)
+    defer { try? removeFolder(path) }
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    try theirs.put(#"{"id":2,"name":"two"}"#)
+    _ = try theirs.exchange.push(FolderPeer(path, name: "stick"), as: "stick")
+    let file = "\(path)/\(try #require(SystemDisk().list(path).first { $0.hasSuffix(".jsonl") }))"
+    let whole = Array(try String(contentsOfFile: file, encoding: .utf8).utf8)
+    try DurableFile.replace(file, with: Array(whole.dropLast(20)))
+    try ours.put(#"{"id":3,"name":"three"}"#)
+    #expect(try ours.exchange.push(FolderPeer(path, name: "stick"), as: "stick") > 0)
+    try DurableFile.replace(file, with: whole)
+    try ours.put(#"{"id":4,"name":"four"}"#)
+    #expect(throws: ExchangeError.self) { try ours.exchange.push(FolderPeer(path, name: "stick"), as: "stick") }
+    try ours.expectSound()
+  }
+
   @Test("a line that holds no record is refused long before it is all read, with its place")
   func lengths() throws {
     let path = "/tmp/strata-hostile-\(UInt64.random(in: 0 ... .max))"
