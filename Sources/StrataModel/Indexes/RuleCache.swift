@@ -133,7 +133,7 @@ private struct CarriedProof {
     return carried
   }
 
-  /// The records that changed, with their new content; nil if there are more than `changeLimit`.
+  /// The records that changed, with their new content; nil if there are more than `changeLimit`, or one cannot be read.
   private func changedRecords(since before: EngineView) throws(ModelError) -> [[UInt8]: Record?]? {
     var changed: [[UInt8]: Record?] = [:]
     var cursor = try onStorage {
@@ -141,10 +141,12 @@ private struct CarriedProof {
     }
     while let difference = try onStorage({ try cursor.next() }) {
       let key = datastore.descriptor.storedKey(difference.key.array)
-      let record = try difference.new?.payload.record.map { reference throws(ModelError) in
-        try datastore.record(key, at: reference)
+      if let reference = difference.new?.payload.record {
+        guard let record = try? datastore.record(key, at: reference) else { return nil }
+        changed[key.bytes] = .some(record)
+      } else {
+        changed[key.bytes] = .some(nil)
       }
-      changed[key.bytes] = .some(record)
       if changed.count > Self.changeLimit { return nil }
     }
     return changed

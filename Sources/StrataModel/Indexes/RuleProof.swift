@@ -127,6 +127,7 @@ struct RuleProof {
     guard !trials.isEmpty else { return }
     let count = try datastore.count
     let leftOut = Set(try datastore.leftOut(limit: try datastore.leftOutCount).map(\.identifier))
+    var unread: Set<StoredKey> = []
     var cursor = datastore.records(at: 0..<count)
     var rank = 0
     var isAtEnd = false
@@ -138,17 +139,32 @@ struct RuleProof {
         isAtEnd = try !cursor.next()
         if isAtEnd { break }
         rank += 1
-        // A record that does not parse has no values; entries that it still has make the counts differ.
-        guard let record = try? cursor.record(), let document = try? record.document() else { continue }
+        // The entries of a record that does not parse prove nothing.
+        guard let record = try? cursor.record(), let document = try? record.document() else {
+          unread.insert(try cursor.identifier)
+          continue
+        }
         bytes += record.content.count
         group.append((record.identifier, document, leftOut.contains(record.identifier)))
       }
       for position in trials.indices where !trials[position].isRefuted { try trials[position].test(group) }
     }
     for position in trials.indices where !trials[position].isRefuted {
-      let entries = try trials[position].index.count
+      let index = trials[position].index
+      var entries = try index.count
+      if trials[position].valueCount != entries, !unread.isEmpty { entries -= try Self.count(of: unread, in: index) }
       if trials[position].valueCount != entries { trials[position].isRefuted = true }
     }
+  }
+
+  /// The number of entries that some records have.
+  private static func count(of records: Set<StoredKey>, in index: EngineIndex) throws(ModelError) -> Int {
+    var (rank, found) = (0, 0)
+    while case let entries = try index.entries(at: rank..<(rank + groupSize)), !entries.isEmpty {
+      rank += entries.count
+      found += entries.count { records.contains($0.identifier) }
+    }
+    return found
   }
 
   // MARK: Verdict

@@ -130,6 +130,29 @@ struct IndexRuleTests {
     }
   }
 
+  @Test("a record that cannot be read refutes no path and ends no planning, before a proof and after it")
+  func unreadableRecord() throws {
+    for isProvenBefore in [false, true] {
+      let store = try Cities.store(40)
+      if isProvenBefore { _ = try rules(store) }
+      _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
+        try onStorage {
+          _ = try transaction.put(
+            Cities.key(3).bytes, RecordBytes.make(version: "1", content: [0x7B]), in: .records(of: "City"))
+        }
+      }
+      let found = try rules(store)
+      #expect(
+        ["country", "name", "population", "tags"].map { path(found[$0]) } == [
+          ".country", ".name", ".population", ".tags",
+        ])
+      _ = try store.commit(
+        ChangeSet(changes: [Cities.edit(7, from: Cities.document(7), to: Cities.document(7, name: "Uri"))]),
+        named: "edit", options: EditOptions())
+      #expect(try store.index("name").count == 40)
+    }
+  }
+
   @Test("an index without an entry, or without a value beside null, proves nothing")
   func nothingToProve() throws {
     let optional = descriptor {
