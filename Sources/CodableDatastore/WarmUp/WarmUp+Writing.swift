@@ -12,7 +12,11 @@ extension WarmUp {
     var hasChanged = movesRecords || !plan.rebuilt.isEmpty || !plan.moved.isEmpty
     try requireGoingOn()
     try scope.step { transaction in
-      for name in plan.dropped { try drop(.index(name, of: core.key), in: transaction) }
+      let writer = core.makeWriter(in: transaction)
+      for name in plan.dropped {
+        try drop(.index(name, of: core.key), in: transaction)
+        try writer.removeFromLeftOut(ofIndex: name)
+      }
     }
     for name in plan.dropped { descriptor.setIndex(name, to: nil) }
     try scope.change { transaction in try core.moveRenamed(plan, &descriptor, in: transaction) }

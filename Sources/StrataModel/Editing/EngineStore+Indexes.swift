@@ -47,6 +47,7 @@ extension EngineStore {
       descriptor.setIndex(name, to: nil)
       let tree = TreeName.index(name, of: datastore)
       if try transaction.tree(tree) != nil { try transaction.dropTree(tree) }
+      try DatastoreWriter(descriptor, in: transaction, format: formats[datastore]).removeFromLeftOut(ofIndex: name)
       try DatastoreWriter.store(descriptor, in: transaction)
     }
   }

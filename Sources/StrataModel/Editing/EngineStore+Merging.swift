@@ -129,6 +129,8 @@ private struct MergeApplication {
     var merged = merged
     for index in old.descriptor.indexes where merged.index(index.name) == nil {
       try transaction.dropTree(.index(index.name, of: merged.key))
+      try DatastoreWriter(merged, in: transaction, format: store.formats[merged.key])
+        .removeFromLeftOut(ofIndex: index.name)
     }
     let changed = merged.indexes.filter { $0.isStale || old.descriptor.index($0.name) != $0 }
     merged.markStale(changed.map(\.name))

@@ -39,7 +39,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   private let hasDirectIndexes: Bool
   private let rules: MergeRules
   /// Whether there is a list of left-out records; nil until it was looked up.
-  private var hasLeftOut: Bool?
+  var hasLeftOut: Bool?
 
   /// - Parameter format: the app's types, which order the keys that are not in byte order.
   package convenience init(
@@ -307,46 +307,6 @@ package final class DatastoreWriter: @unchecked Sendable {
       else { return false }
     }
     return true
-  }
-
-  /// Whether a record was left out of the indexes by a warm-up.
-  package func isLeftOut(_ identifier: [UInt8]) throws -> Bool {
-    guard let tree = try leftOut() else { return false }
-    return try recordOrder.place(of: identifier).withProbe { try tree.payload($0) != nil }
-  }
-
-  /// Notes that a record is in no index, because it cannot be read, with the reason.
-  package func leaveOut(_ identifier: [UInt8], _ reason: String) throws {
-    let name = TreeName.leftOut(of: descriptor.key)
-    if try transaction.tree(name) == nil {
-      try transaction.createTree(name, kind: .entries, order: recordOrder.treeOrder, attributes: [])
-    }
-    hasLeftOut = true
-    let reason = Payload.bytes(Bytes(Array(reason.utf8.prefix(Limits.payload))))
-    _ = try recordOrder.place(of: identifier).withProbe { probe in
-      try transaction.insert(identifier, reason, in: name, probe: recordOrder.isBytes ? nil : probe)
-    }
-  }
-
-  /// Notes that a record is whole again, or gone.
-  func removeFromLeftOut(_ identifier: [UInt8]) throws {
-    guard hasLeftOut ?? true, try leftOut() != nil else { return }
-    let name = TreeName.leftOut(of: descriptor.key)
-    _ = try recordOrder.place(of: identifier).withProbe { probe in
-      try transaction.remove(identifier, in: name, probe: recordOrder.isBytes ? nil : probe)
-    }
-    if try transaction.tree(name)?.isEmpty == true {
-      try transaction.dropTree(name)
-      hasLeftOut = false
-    }
-  }
-
-  /// The list of them. That there is none is looked up once.
-  private func leftOut() throws -> Tree? {
-    if hasLeftOut == false { return nil }
-    let tree = try transaction.tree(.leftOut(of: descriptor.key))
-    hasLeftOut = tree != nil
-    return tree
   }
 
   /// Makes the trees of a datastore that is not there yet and stores its descriptor.

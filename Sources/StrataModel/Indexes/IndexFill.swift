@@ -34,6 +34,7 @@ struct IndexFill {
   mutating func run(
     _ meter: WorkMeter, values: (Record) throws(ModelError) -> [[UInt8]]
   ) throws(ModelError) {
+    try onStorage { try writer.removeFromLeftOut(ofIndex: index.descriptor.name) }
     if let kept {
       (sorter, open) = (kept.sorter, kept.open)
       try addMissing(meter, values)
@@ -158,7 +159,7 @@ struct IndexFill {
   private mutating func fail(_ key: StoredKey, _ reason: String, _ meter: WorkMeter) throws(ModelError) {
     open.insert(key)
     if leavesFailuresOut || leavingOut.contains(key) {
-      return try onStorage { try writer.leaveOut(key.bytes, "index \(index.descriptor.name): \(reason)") }
+      return try onStorage { try writer.leaveOut(key.bytes, of: index.descriptor.name, reason) }
     }
     failureCount += 1
     meter.fail(key, reason)

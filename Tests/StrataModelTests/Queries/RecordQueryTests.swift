@@ -314,6 +314,31 @@ struct RecordQueryTests {
     #expect(try Self.answer(small, rest).map { Self.number($0, "id") } == [0, 1, 2, 3, 4, 200])
   }
 
+  @Test("a record is left out no longer than the index that could not take it is there, or than it cannot")
+  func leftOutOfDropped() throws {
+    let path = DocumentPath([.member("size")])
+    var documents = try (1...30).map { try Cities.document($0).setting(path, to: .number(NumberText($0))) }
+    documents[2] = try documents[2].setting(path, to: 3.7)
+    let store = try Self.store(documents)
+    func index(_ name: String) -> IndexDescriptor {
+      IndexDescriptor(name: name, kind: .oneToMany, encoding: .integer, valueType: "Int", rule: ".size")
+    }
+    func count() throws -> Int { try Self.datastore(store).leftOutCount }
+    let options = EditOptions(leavesFailuresOut: true)
+    _ = try store.addIndex(index("size"), to: "City", options: options)
+    _ = try store.rebuildIndex("size", of: "City", options: options)
+    #expect(try count() == 1)
+    #expect(try Self.datastore(store).exactIndex(of: DocumentPath([.member("name")])) == nil)
+    _ = try store.dropIndex("size", of: "City")
+    #expect(try count() == 0)
+    #expect(try Self.datastore(store).exactIndex(of: DocumentPath([.member("name")])) != nil)
+    // Left out of two, it stays so when one is dropped.
+    for name in ["size", "extent"] { _ = try store.addIndex(index(name), to: "City", options: options) }
+    _ = try store.dropIndex("size", of: "City")
+    #expect(try count() == 1)
+    #expect(try Self.datastore(store).exactIndex(of: path) == nil)
+  }
+
   @Test("a name that nothing has is told of with those that look like it")
   func unknownNames() throws {
     let datastore = try Self.datastore(Self.store([Cities.document(1)]))
