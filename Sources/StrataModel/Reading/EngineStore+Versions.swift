@@ -14,7 +14,8 @@ extension EngineStore {
       let put = version.change.flatMap { $0.kind == .put ? $0.reference : nil }
       versions.append(
         RecordVersion(
-          commit: try commit(CommitNumber(version.commit)), record: try datastore.evenDamaged(key, at: put)))
+          commit: try commit(CommitNumber(version.commit), in: view.view),
+          record: try datastore.evenDamaged(key, at: put)))
     }
     return versions
   }
