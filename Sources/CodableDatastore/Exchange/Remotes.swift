@@ -65,7 +65,8 @@ public typealias MergeChooser = @Sendable (MergeReport.FieldConflict) -> MergeCh
 public struct MergeReport: Hashable, Sendable {
   /// The newest commit afterwards; nil if nothing was written.
   public var commit: Commit.Number?
-  /// The number of records that only one side had changed, or both without conflict.
+  /// The number of records that only one side had changed, or both without conflict. 0 if this store had changed nothing and took over
+  /// the other's commits as they are: these are not counted.
   public var mergedRecords: Int
   /// Records that both sides changed in ways that exclude one another, settled or not.
   public var conflicts: [Conflict]
