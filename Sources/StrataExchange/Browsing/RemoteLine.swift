@@ -47,9 +47,12 @@ final class RemoteLine: Sendable {
 
   /// The disk that shows the store as far as the line has told it.
   func durableDisk() throws(ModelError) -> DurableDisk {
-    guard let settled = browsed?.settled else { throw .away(name) }
-    let new = DurableDisk(name, bytes, settled)
-    disk.withLock { $0 = new }
+    // With the lock of `receive`, or a state that comes between the two is not shown.
+    let new = disk.withLock { disk in
+      disk = browsed.map { DurableDisk(name, bytes, $0.settled) }
+      return disk
+    }
+    guard let new else { throw .away(name) }
     return new
   }
 
@@ -100,8 +103,10 @@ final class RemoteLine: Sendable {
     guard let browsed = BrowsedState(line, connection: connection), bytes.keep(line, of: browsed.settled) else {
       return false
     }
-    disk.withLock { $0?.setEnd(browsed.settled) }
-    state.withLock { $0.browsed = browsed }
+    disk.withLock { disk in
+      disk?.setEnd(browsed.settled)
+      state.withLock { $0.browsed = browsed }
+    }
     stir()
     return true
   }
