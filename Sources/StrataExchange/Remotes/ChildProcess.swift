@@ -27,10 +27,14 @@ final class ChildProcess: LineEnds {
     var fromChild: [Int32] = [0, 0]
     var template = Array("\(ScratchFile.temporaryFolder)/strata-ssh-XXXXXX".utf8CString)
     let kept = mkstemp(&template)
-    guard kept >= 0, pipe(&toChild) == 0, pipe(&fromChild) == 0 else {
-      throw ExchangeError.peer(name: words[0], reason: String(cString: strerror(errno)))
+    var opened = [kept]
+    if kept >= 0 { unlink(template) }
+    if kept >= 0, pipe(&toChild) == 0 { opened += toChild }
+    guard opened.count == 3, pipe(&fromChild) == 0 else {
+      let reason = String(cString: strerror(errno))
+      for descriptor in opened where descriptor >= 0 { close(descriptor) }
+      throw ExchangeError.peer(name: words[0], reason: reason)
     }
-    unlink(template)
     for descriptor in toChild + fromChild + [kept] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     var child: pid_t = 0
     let code = Spawning.start(
