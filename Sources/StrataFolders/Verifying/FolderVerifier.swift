@@ -8,6 +8,7 @@ package struct FolderVerifier {
   private let store: FolderStore
   private var contents: FolderContents { store.contents }
   private var report = FolderReport()
+  private var told: Set<FolderFinding> = []
   private var files: CheckedFiles
   private let progress: (FolderProgress) -> Bool
 
@@ -44,7 +45,7 @@ package struct FolderVerifier {
   }
 
   private mutating func add(_ finding: FolderFinding) {
-    if !report.findings.contains(finding) { report.findings.append(finding) }
+    if told.insert(finding).inserted { report.findings.append(finding) }
   }
 
   private mutating func step(_ title: String, _ done: Int, of total: Int) throws(ModelError) {
