@@ -79,6 +79,8 @@ final class BrowsingServer: Sendable {
         try say([.init("error", .string("\(error)"))])
       } catch let error as StorageError {
         try say([.init("error", .string("\(ModelError(error))"))])
+      } catch let error as DiskError {
+        try say([.init("error", .string("\(error)"))])
       }
     }
   }
