@@ -95,6 +95,17 @@ struct CockpitTests {
     #expect(estimate > left * 0.9 && estimate < left * 1.1, "\(estimate) of \(left)")
   }
 
+  @Test("a clock that is set back keeps neither the share nor the time left from going on")
+  func clockSetBack() {
+    let clock = SetClock()
+    var work = Build(clock, [("decode", 1_000)])
+    for _ in 0..<30 { work.work(10) }
+    clock.pass(seconds: -3_600)
+    for _ in 0..<30 { work.work(10) }
+    #expect(work.account.activity.share.map { $0 > 0.55 } == true)
+    #expect(work.account.activity.secondsLeft.map { $0.lowerBound < 4.2 && $0.upperBound > 3.8 } == true)
+  }
+
   @Test("what is stalled says for how long nothing was done, and a clock ticks only while something runs")
   func stalled() throws {
     let clock = SetClock()

@@ -55,6 +55,11 @@ package struct WorkEstimate: Sendable, Hashable {
       return
     }
     let seconds = Double(now - last.at) / 1e9
+    if seconds < 0 {
+      // The clock was set back.
+      first?.at += now - last.at
+      self.last?.at = now
+    }
     guard seconds >= 0.1 else { return }
     recent.append((share - last.share) / seconds)
     if recent.count > Self.window { recent.removeFirst() }

@@ -103,7 +103,7 @@ package struct WorkAccount: Sendable, Hashable {
 
   /// Measures rates, share and remaining time, at most every 50 milliseconds.
   package mutating func update(at now: Int64) {
-    if let measuredAt, now - measuredAt < 50_000_000 { return }
+    if let measuredAt, 0..<50_000_000 ~= now - measuredAt { return }
     addElapsedTime(at: now)
     measure(at: now)
   }

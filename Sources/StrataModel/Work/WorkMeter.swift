@@ -117,7 +117,8 @@ final class WorkMeter {
   private func tellOthers() {
     guard isAlwaysReported || present.total > 500 || present.done > 500 || toldOthersAt != nil else { return }
     let now = LocalTime.now
-    guard toldOthersAt.map({ now - $0 >= 50_000_000 }) ?? true else { return }
+    // A clock that was set back is as good as a new one.
+    guard toldOthersAt.map({ !(0..<50_000_000 ~= now - $0) }) ?? true else { return }
     toldOthersAt = now
     account.update(WorkFigures(of: store.engine))
     store.engine.show(present, of: store.program)
