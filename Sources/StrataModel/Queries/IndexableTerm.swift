@@ -88,6 +88,8 @@ package struct IndexableTerm: Hashable, Sendable {
     _ comparison: Filter.Comparison, _ value: Document, in encoding: KeyEncoding
   ) -> KeyInterval? {
     guard let key = encoding.keyValue(from: value), key != .null || value == .null else { return nil }
+    // A number beyond those that the index can hold has no place among its keys.
+    if case .number = value, (try? encoding.encode(key)) == nil { return nil }
     // A filter compares texts as texts, although those of dates, UUIDs or data have an order of their own in the index.
     if case .string = value, comparison != .equal, encoding.content != .string { return nil }
     // A filter compares exact numbers. A number that the index had to round may be on either side of its bound.

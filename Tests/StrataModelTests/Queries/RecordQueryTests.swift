@@ -339,6 +339,19 @@ struct RecordQueryTests {
     #expect(try Self.datastore(store).exactIndex(of: path) == nil)
   }
 
+  @Test("a number beyond the keys of an index is compared as without one")
+  func beyondKeys() throws {
+    let path = DocumentPath([.member("price")])
+    let store = try Self.store(try (1...9).map { try Cities.document($0).setting(path, to: .number(NumberText($0))) })
+    let index = IndexDescriptor(
+      name: "price", kind: .oneToMany, encoding: .decimal, valueType: "Decimal", rule: ".price")
+    _ = try store.addIndex(index, to: "City", options: EditOptions())
+    for (text, count) in [("price > 1e99999", 0), ("price < 1e99999", 9), ("price = 1e99999", 0), ("price > 8", 1)] {
+      #expect(
+        try Self.answer(RecordQuery(filter: Filter(parsing: text)), Self.datastore(store)).count == count, "\(text)")
+    }
+  }
+
   @Test("a name that nothing has is told of with those that look like it")
   func unknownNames() throws {
     let datastore = try Self.datastore(Self.store([Cities.document(1)]))
