@@ -14,20 +14,25 @@ extension DocumentFile {
     guard !FileManager.default.fileExists(atPath: path) else {
       throw .refused(reason: "\(path) exists already")
     }
-    if let identifier, let rowNumber, let opened = report.commit {
-      let isDone: Bool
-      do {
-        let saved = try EngineStore.open(path: path, program: store.program, creates: true)
-        let keyed = KeyedCopy(source: store, target: saved, file: self, identifier: identifier, rowNumber: rowNumber)
-        isDone = try keyed.run(from: opened, progress)
-        if isDone { return (Int(saved.commitCount), false) }
-      } catch {
-        try? FileManager.default.removeItem(atPath: path)
-        throw error
-      }
-      try? FileManager.default.removeItem(atPath: path)
-    }
+    if let commits = try saveKeyed(store, as: path, progress) { return (commits, false) }
     return (Int(try store.copy(to: path, at: nil, progress: progress).commitsKept), identifier != nil)
+  }
+
+  /// Returns the number of commits; nil if no field tells the records apart. Another process may make a store at the path meanwhile, so
+  /// nothing is removed there.
+  private func saveKeyed(
+    _ store: EngineStore, as path: String, _ progress: WorkProgress?
+  ) throws(ModelError) -> Int? {
+    guard let identifier, let rowNumber, let opened = report.commit else { return nil }
+    let draft = try onStorage { try StoreDraft(at: path) }
+    defer { draft.cancel() }
+    let saved = try EngineStore.open(path: draft.workPath, program: store.program, creates: true)
+    let keyed = KeyedCopy(source: store, target: saved, file: self, identifier: identifier, rowNumber: rowNumber)
+    guard try keyed.run(from: opened, progress) else { return nil }
+    let commits = Int(saved.commitCount)
+    try onStorage { try saved.engine.close() }
+    try onStorage { try draft.finish() }
+    return commits
   }
 
   /// The bytes of a file of this form with the records as they are now, beside which the file itself is of no account.

@@ -270,6 +270,8 @@ import Testing
         try again.commits(from: again.head.commit, limit: 9, folded: true).map(\.action)
           == ["edit", "edit", "open cities.csv"])
       #expect(throws: ModelError.self) { try file.save(store, as: path + ".strata", progress: nil) }
+      #expect(throws: ModelError.cancelled) { try file.save(store, as: path + "-0.strata") { _, _ in false } }
+      #expect(!FileManager.default.fileExists(atPath: path + "-0.strata"))
       // Where the field does not tell them apart any more, the numbers of the rows do.
       try Self.edit(store, file, 1, ["id": 1])
       #expect(try file.save(store, as: path + "-2.strata", progress: nil) == (4, true))
