@@ -24,18 +24,22 @@ struct Program {
     } catch is OutputClosed {
       return 0
     } catch {
-      let (sentence, status): (String, Int32) =
-        switch error {
-        case let error as UsageError: (error.description, 2)
-        case let error as ModelError: (error.description, error.exitStatus)
-        case let error as StorageError: (ModelError(error).description, ModelError(error).exitStatus)
-        case let error as ExchangeError: (error.description, error.exitStatus)
-        case let error as ExpressionError: (error.description, 2)
-        case let error as StoreError: (error.message, error.exitStatus)
-        default: ((error as? any LocalizedError)?.errorDescription ?? String(describing: error), 1)
-        }
+      let (sentence, status) = ending(error)
       complain(sentence)
       return status
+    }
+  }
+
+  /// The sentence about an error, and the exit status.
+  static func ending(_ error: any Error) -> (sentence: String, status: Int32) {
+    switch error {
+    case let error as UsageError: (error.description, 2)
+    case let error as ModelError: (error.description, error.exitStatus)
+    case let error as StorageError: (ModelError(error).description, ModelError(error).exitStatus)
+    case let error as ExchangeError: (error.description, error.exitStatus)
+    case let error as ExpressionError: (error.description, 2)
+    case let error as StoreError: (error.message, error.exitStatus)
+    default: ((error as? any LocalizedError)?.errorDescription ?? String(describing: error), 1)
     }
   }
 

@@ -123,6 +123,24 @@ struct ExchangeVerbTests {
     try expectEqual()
   }
 
+  @Test("a remote that cannot be reached keeps no other from being fetched and pushed, and each is told")
+  func unreachable() throws {
+    try make()
+    try run("clone", first, second)
+    for name in ["gone", "zone"] { try run("remote", second, "add", name, folder.path("\(name).strata")) }
+    try put(first, #"{"id": 3, "name": "Inn", "km": 517}"#)
+    let fetched = try run("fetch", second, status: 1)
+    #expect(fetched.lines == ["origin: 1 commit fetched"])
+    try run("merge", second, "origin")
+    try put(second, #"{"id": 4, "name": "Ticino", "km": 248}"#)
+    let pushed = try run("push", second, status: 1)
+    #expect(pushed.lines == ["origin: 1 commit sent"])
+    for complaint in [fetched.complaint, pushed.complaint] {
+      #expect(complaint.contains("gone") && complaint.contains("zone"))
+    }
+    try expectEqual()
+  }
+
   @Test("a history is exported, imported into a new store, and comes out as the same text")
   func history() throws {
     try make()

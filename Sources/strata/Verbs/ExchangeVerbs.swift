@@ -25,14 +25,25 @@ extension VerbRun {
     }
   }
 
-  func fetch() throws { try forEachPeer { try fetch($0, $1, $2) } }
-  func push() throws { try forEachPeer { try push($0, $1, $2) } }
+  func fetch() throws -> Int32 { try forEachPeer { try fetch($0, $1, $2) } }
+  func push() throws -> Int32 { try forEachPeer { try push($0, $1, $2) } }
 
-  private func forEachPeer(_ body: (any Peer, Remote, StoreExchange) throws -> Void) throws {
+  /// Goes on after a remote that fails, and returns 1 then. The error of an only remote is thrown.
+  private func forEachPeer(_ body: (any Peer, Remote, StoreExchange) throws -> Void) throws -> Int32 {
     let exchange = try editableExchange()
-    for remote in try remotes(of: exchange.store, arguments.operands(from: 1)) {
-      try body(peers.open(remote, of: exchange.store), remote, exchange)
+    let remotes = try remotes(of: exchange.store, arguments.operands(from: 1))
+    var status: Int32 = 0
+    for remote in remotes {
+      do {
+        try body(peers.open(remote, of: exchange.store), remote, exchange)
+      } catch let error where remotes.count > 1 && !(error is OutputClosed || error is OutputFailed) {
+        try output.flush()
+        let sentence = Program.ending(error).sentence
+        complain(sentence.hasPrefix(remote.name) ? sentence : "\(remote.name): \(sentence)")
+        status = 1
+      }
     }
+    return status
   }
 
   @discardableResult
