@@ -69,7 +69,7 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
 
   /// Returns the value of a cell in a column of this type, null for an empty cell unless it was in quotes; nil if the cell does not fit.
   func value(of cell: String, isQuoted: Bool) -> Document? {
-    if cell.isEmpty { return isQuoted && self == .text ? .string("") : .null }
+    if cell.isEmpty { return isQuoted && (self == .text || self == .empty) ? .string("") : .null }
     switch self {
     case .empty, .text: return .string(cell)
     case .bool:

@@ -184,6 +184,12 @@ struct TableSourceTests {
     #expect(source.columns.map(\.type) == [.text, .number])
   }
 
+  @Test("a cell in quotes without content is the empty text, also if its column has no other")
+  func emptyTexts() throws {
+    #expect(
+      try rows("a,b,c\n1,\"\",\n2,\"\",\n", "f.csv") == [#"{"a":1,"b":"","c":null}"#, #"{"a":2,"b":"","c":null}"#])
+  }
+
   @Test("a table without columns is written as an empty file")
   func noColumns() { #expect(TableWriter(.csv, columns: []).beginning.isEmpty) }
 
