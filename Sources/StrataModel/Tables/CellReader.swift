@@ -76,7 +76,9 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
       guard CellType(cell: cell) == .bool else { return nil }
       return .bool(cell.first == "t" || cell.first == "T")
     case .integer, .number:
-      guard let number = NumberText(cell), number.isFinite, self == .number || number.isInteger else { return nil }
+      guard let number = NumberText(cell), number.double.isFinite, self == .number || number.isInteger else {
+        return nil
+      }
       return .number(number)
     case .json: return try? JSONParser.parse(cell)
     }
@@ -207,6 +209,11 @@ struct CellReader {
   private func refusal(of cell: Cell, _ index: Int) -> String {
     let text = cell.text.count > 40 ? "\(cell.text.prefix(40))…" : cell.text
     let (name, type, rule) = (columns[index].path.shortText, columns[index].type, rules[index])
+    if type == .number || type == .integer, let number = NumberText(type.plain(cell.text)),
+      let refusal = FarNumber.refusal(of: number, at: columns[index].path)
+    {
+      return refusal
+    }
     let isOfNumbers = type == .number || type == .integer && rule?.isChangeable == true
     let isFraction = isOfNumbers && CellType(cell: type.plain(cell.text)) == .number
     return "\(name) is “\(text)”, and it is "
