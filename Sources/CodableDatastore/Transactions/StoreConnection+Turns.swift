@@ -68,7 +68,7 @@ extension StoreConnection {
 
 /// A transaction of a program's closure, while it has the turn.
 final class HeldTurn: Sendable {
-  private let work: OpenTransaction
+  let work: OpenTransaction
   let action: String
   let isWatched = Atomic(false)
 

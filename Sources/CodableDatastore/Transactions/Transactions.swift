@@ -163,7 +163,8 @@ enum Transactions {
       if hasWaited, connection.path != nil { connection.slices.begin() }
       return result
     } catch {
-      connection.held.withLock { $0 = nil }
+      // If the commit failed as it became durable, another transaction may have the turn.
+      connection.held.withLock { if $0?.work === work { $0 = nil } }
       scope.cancel()
       throw error
     }
