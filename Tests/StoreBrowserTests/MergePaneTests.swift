@@ -1,3 +1,4 @@
+import StrataDocuments
 import StrataModel
 import StrataTerminal
 import Testing

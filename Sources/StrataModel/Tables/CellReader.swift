@@ -209,10 +209,10 @@ struct CellReader {
   private func refusal(of cell: Cell, _ index: Int) -> String {
     let text = cell.text.count > 40 ? "\(cell.text.prefix(40))…" : cell.text
     let (name, type, rule) = (columns[index].path.shortText, columns[index].type, rules[index])
-    if type == .number || type == .integer, let number = NumberText(type.plain(cell.text)),
-      let refusal = FarNumber.refusal(of: number, at: columns[index].path)
+    if type == .number || type == .integer, let number = NumberText(type.plain(cell.text)), number.isFinite,
+      number.double.isInfinite
     {
-      return refusal
+      return "\(name) is \(text), which is beyond the range of Double"
     }
     let isOfNumbers = type == .number || type == .integer && rule?.isChangeable == true
     let isFraction = isOfNumbers && CellType(cell: type.plain(cell.text)) == .number

@@ -97,9 +97,6 @@ struct JSONStream {
       }
       row = ImportRow(
         content: .document(document), text: text, key: key?.name, place: stream.place, size: length, span: span)
-      if let refusal = stream.withBytes(length, FarNumber.refusal) {
-        (row.content, row.text) = (.unreadable(refusal), nil)
-      }
     case .failure(let error):
       row = ImportRow(content: .unreadable(error.reason), key: key?.name, place: stream.place(of: error), span: span)
     }

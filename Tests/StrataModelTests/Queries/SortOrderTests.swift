@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataEngine
 import StrataExpressions
 import Testing
 

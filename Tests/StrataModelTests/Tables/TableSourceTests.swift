@@ -190,20 +190,11 @@ struct TableSourceTests {
       try rows("a,b,c\n1,\"\",\n2,\"\",\n", "f.csv") == [#"{"a":1,"b":"","c":null}"#, #"{"a":2,"b":"","c":null}"#])
   }
 
-  @Test("a row with a number beyond the range of Double is refused in the same words, of cells and of JSON")
+  @Test("a row with a cell beyond the range of Double is refused, because no decoder reads its record")
   func farNumbers() throws {
     var cells = try TableSource(bytes: Array("n,m\n1e400,1\n2,1\n".utf8), name: "f.csv")
     cells.follow(ColumnRule(type: .number, origin: "in the records of T"), at: DocumentPath([.member("n")]))
     #expect(try rows(&cells).first?.hasSuffix("n is 1e400, which is beyond the range of Double") == true)
-    let long = String(repeating: "9", count: 310)
-    for text in ["1e400", "-1.5E+400", "0.1e0400", long, "-\(long).5"] {
-      let read = try rows("{\"n\":[\(text)]}\n{\"n\":2}\n", "f.jsonl")
-      #expect(read.first?.contains("n[0] is ") == true && read.first?.contains("beyond the range") == true, "\(text)")
-      #expect(read.last == "{\"n\":2}")
-    }
-    for text in ["1e300", "1e-400", "\"1e400\"", "\"a:1e400\"", "\"\(long)\"", "0e400"] {
-      #expect(try rows("{\"n\":\(text)}\n", "f.jsonl") == ["{\"n\":\(text)}"], "\(text)")
-    }
   }
 
   @Test("a table without columns is written as an empty file")
