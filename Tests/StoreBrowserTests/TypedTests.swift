@@ -229,7 +229,7 @@ struct TypedTests {
     driver.press("? ?")
     driver.tell(.event(.mouse(MouseEvent(kind: .wheelDown, point: Point(column: 30, row: 10)))))
     #expect((driver.browser.overlays.last as? HelpOverlay)?.list.selection == 3)
-    driver.press("Esc C")
+    driver.press("Esc l C")
     let menu = try #require(driver.browser.overlays.last as? FinderOverlay)
     let rect = menu.rect(in: driver.browser.body, session: driver.browser.session)
     let click = Message.event(

@@ -85,7 +85,7 @@ struct QueryLifeTests {
     let books = PlainBookFormat.datastore(persistence)
     try await books.persist(contentsOf: Book.numbered(1...40))
     func query(_ marks: [Int: Bool]) -> Query<PlainBookFormat, ReadWrite> {
-      books.load(where: #Predicate { marks[$0.id] == true })
+      books.load(where: #Predicate { marks[$0.id] == true }).scanning()
     }
     var wide = Dictionary(uniqueKeysWithValues: (1...3_000).map { ($0, true) })
     for number in 31...3_000 { wide[number] = nil }
