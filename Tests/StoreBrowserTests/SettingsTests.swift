@@ -42,7 +42,8 @@ struct SettingsTests {
     arguments: [
       ("theme = pink", "“pink” is not a theme"), ("colour = red", "there is no setting “colour”"),
       ("mouse = yes", "“yes” is neither on nor off"), ("bind hist = H", "there is no command “hist”"),
-      ("bind history = Hugo Ctrl-", "“Ctrl-” begins with “C”, which is"), ("just words", "expected NAME = VALUE"), ("bind = x", "bind what?"),
+      ("bind history = Hugo Ctrl-", "“Ctrl-” begins with “C”, which is"), ("just words", "expected NAME = VALUE"),
+      ("bind = x", "bind what?"),
       ("bind undo redo = U", "there is no command “undo redo”"), ("alias й ц = q", "“й ц” is not a key"),
     ])
   func mistakes(line: String, reason: String) {
