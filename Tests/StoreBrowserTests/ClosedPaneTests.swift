@@ -161,7 +161,7 @@ struct ClosedPaneTests {
     #expect(driver.browser.overlays.last is Prompt, "\(driver.screen)")
   }
 
-  @Test("a merge that Esc came too late for is told, and one that it ended stays open", arguments: [false, true])
+  @Test("Esc that comes too late for a merge says so, and a merge that it ended stays open", arguments: [false, true])
   func escapedCommit(isWritten: Bool) throws {
     let copies = try CopiedStore.edited()
     let driver = try driver(copies.here)

@@ -129,7 +129,7 @@ struct FollowingTests {
     #expect(driver.status.contains("successor") || driver.status.contains("deleted"))
   }
 
-  @Test("a record that leaves the range of the table is told, and the selection is on its successor")
+  @Test("if a record leaves the range of the table, a message says so, and the selection is on its successor")
   func selectionOutOfRange() throws {
     let store = try Sample.large(100)
     let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Item"))

@@ -123,7 +123,7 @@ struct ExchangeVerbTests {
     try expectEqual()
   }
 
-  @Test("a remote that cannot be reached keeps no other from being fetched and pushed, and each is told")
+  @Test("a remote that cannot be reached keeps no other from being fetched and pushed, and each error is printed")
   func unreachable() throws {
     try make()
     try run("clone", first, second)

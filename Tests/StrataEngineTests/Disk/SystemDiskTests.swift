@@ -248,7 +248,7 @@ struct SystemDiskTests {
         for _ in 0..<20_000 { for file in [files[0], files[2]] { try write([1], at: 0, to: file) } }
         try disk.rename(names[1], to: path)
         ends.fire()
-        // Of the quiet file only the loss is told. What is told of it later comes after all that came before.
+        // The quiet file reports only the loss. Its later events come after all earlier ones.
         await next.next()
         try write([1], at: 0, to: files[3])
         await next.next()

@@ -23,7 +23,7 @@ struct ReadableRestTests {
     func rank(of identifier: StoredKey, value: KeyValue?) -> Int? { nil }
   }
 
-  @Test("entries that cannot be reached are told of place by place, without those between that can be read")
+  @Test("each place of entries that cannot be reached is reported, without the readable ones between")
   func places() throws {
     let store = EngineStore.memory()
     try Cities.write([Cities.document(1)], to: store)
