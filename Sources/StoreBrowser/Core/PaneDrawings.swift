@@ -69,6 +69,8 @@ struct PaneDrawings: Sendable {
     var datastore: String?
     var source: RowSource?
     var outline: Outline?
+    var outlineProblem: String?
+    var letters: [LetterNotice]
     var stagedRevision: Int
     var remembered: Remembered
     var readsAsLines: Bool
@@ -85,6 +87,8 @@ struct PaneDrawings: Sendable {
       datastore = session.datastore
       source = session.selections.source
       outline = session.outline
+      outlineProblem = session.outlineProblem
+      letters = session.status.letters
       stagedRevision = session.stagedRevision
       remembered = session.remembered
       readsAsLines = session.readsAsLines

@@ -192,8 +192,6 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     open(lines[line], in: &session, goes: false)
   }
 
-  func drawingKey(_ session: Session) -> String { "\(session.outlineProblem ?? "")\(session.status.letters)" }
-
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let note = session.outline == nil ? "reading…" : nil
     guard

@@ -4,9 +4,8 @@ import StrataTerminal
 
 /// The formats of columns.
 extension TablePane {
-  /// Why nothing can be read; or the minute, if a column shows how long ago its dates are.
+  /// The minute, if a column shows how long ago its dates are.
   func drawingKey(_ session: Session) -> String {
-    if let problem = session.outlineProblem { return problem }
     let formats = source.flatMap { session.remembered.columns[$0.datastore]?.formats }
     return formats?.values.contains(ValueFormat.relative.rawValue) == true ? session.time.clock(session.now) : ""
   }
