@@ -58,6 +58,22 @@ struct SearchTests {
     #expect(driver.status.contains("no field with “ZÜRICH”"), "\(driver.status)")
   }
 
+  @Test("in the bytes of a long record each hit is found once, wherever it lies", arguments: [65_510, 65_518, 65_522, 65_526, 65_536, 65_541])
+  func longBytes(place: Int) throws {
+    let beginning = String(repeating: "ü", count: (place - 16) / 2)
+    let text = "\(beginning)Zürich\(String(repeating: "x", count: 70_000))Zürich"
+    let driver = Driver(try Sample.documents([["id": 1, "text": .string(text)]]), start: .init(datastore: "T"))
+    driver.press("3 t t")
+    let bytes = try #require(driver.browser.record.answer?.record?.content)
+    let hits = bytes.indices.filter { bytes[$0...].starts(with: "Zürich".utf8) }.map { $0 / 16 }
+    try #require(hits.count == 2)
+    search("zürich", in: driver)
+    for hit in [hits[0], hits[1], hits[0]] {
+      #expect(driver.browser.record.list.selection == hit)
+      driver.press("n")
+    }
+  }
+
   @Test(
     "in a table a capital makes case count, quotes mean a whole value and slashes a pattern: a loop over the records finds the same"
   )

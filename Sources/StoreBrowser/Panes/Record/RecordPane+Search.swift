@@ -34,20 +34,27 @@ extension RecordPane {
 
   private mutating func searchBytes(_ text: SearchText, _ command: Command) -> Bool {
     guard let bytes = answer?.record?.content else { return false }
-    let characters = Array(Self.text(of: bytes))
-    var end = 0
-    let starts = characters.map { character in
-      defer { end += character.utf8.count }
-      return end
+    // In pieces, because text takes many times the memory of its bytes. Each has the bytes around it, so that no hit is cut.
+    let (length, around) = (1 << 16, 1 << 12)
+    var lines: [Int] = []
+    for start in stride(from: 0, to: bytes.count, by: length) {
+      let (first, last) = (max(0, start - around), min(bytes.count, start + length + around))
+      let characters = Array(Self.text(of: bytes[first..<last]))
+      var end = first
+      let offsets = characters.map { character in
+        defer { end += character.utf8.count }
+        return end
+      }
+      let found = text.places(in: characters).map { offsets[$0.lowerBound] }
+      lines += found.filter { (start..<start + length).contains($0) }.map { $0 / 16 }
     }
-    let lines = text.places(in: characters).map { starts[$0.lowerBound] / 16 }
     guard let line = ListWindow.next(command, of: lines, from: list.selection) else { return false }
     list.selection = line
     return true
   }
 
   /// The bytes as text of the same length; those that are none are zeros.
-  private static func text(of bytes: [UInt8]) -> String {
+  private static func text(of bytes: ArraySlice<UInt8>) -> String {
     var (parser, rest, text) = (UTF8.ForwardParser(), bytes.makeIterator(), "")
     while true {
       switch parser.parseScalar(from: &rest) {
