@@ -58,7 +58,9 @@ struct SearchTests {
     #expect(driver.status.contains("no field with “ZÜRICH”"), "\(driver.status)")
   }
 
-  @Test("in the bytes of a long record each hit is found once, wherever it lies", arguments: [65_510, 65_518, 65_522, 65_526, 65_536, 65_541])
+  @Test(
+    "in the bytes of a long record each hit is found once, wherever it lies",
+    arguments: [65_510, 65_518, 65_522, 65_526, 65_536, 65_541])
   func longBytes(place: Int) throws {
     let beginning = String(repeating: "ü", count: (place - 16) / 2)
     let text = "\(beginning)Zürich\(String(repeating: "x", count: 70_000))Zürich"
