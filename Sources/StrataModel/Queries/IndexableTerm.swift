@@ -93,7 +93,7 @@ package struct IndexableTerm: Hashable, Sendable {
     // A filter compares texts as texts, although those of dates, UUIDs or data have an order of their own in the index.
     if case .string = value, comparison != .equal, encoding.content != .string { return nil }
     // A filter compares exact numbers. A number that the index had to round may be on either side of its bound.
-    let isExact = key.decimalDigits == nil || Document.exactDigits(value) == key.decimalDigits
+    let isExact = key.isExactly(value) && !encoding.content.rounds(to: key)
     let lowest: KeyInterval.Bound = encoding.isOptional ? .excluding(.null) : .open
     switch comparison {
     case .less where key == .null, .greater where key == .null: return nil
@@ -149,9 +149,13 @@ extension Document {
     case .data, .array, .object: false
     }
   }
+}
 
-  fileprivate static func exactDigits(_ value: Document) -> DecimalDigits? {
-    if case .number(let number) = value { DecimalDigits(number.text) } else { nil }
+extension KeyValue {
+  /// Whether the key of a number has all its digits.
+  fileprivate func isExactly(_ value: Document) -> Bool {
+    guard case .number(let number) = value, let digits = decimalDigits else { return true }
+    return DecimalDigits(number.text) == digits
   }
 }
 
@@ -160,6 +164,16 @@ extension KeyEncoding {
     switch self {
     case .optional: true
     case .descending(let inner): inner.isOptional
+    default: false
+    }
+  }
+
+  /// Whether other numbers with as many digits as people write have this key: 9007199254740993 and 0.30000000000000000001 are rounded in an
+  /// index of doubles. Small whole numbers are left out, because many records can have one of them and all would be read.
+  fileprivate func rounds(to key: KeyValue) -> Bool {
+    switch key {
+    case .double(let number), .date(let number):
+      number.rounded() != number || abs(number) >= (self == .float ? 0x1p24 : 0x1p53)
     default: false
     }
   }

@@ -49,8 +49,14 @@ struct IndexableTermTests {
         if "\(encoding)".contains("optional"), Int.random(in: 0..<4, using: &random) == 0 { return .null }
         if isText { return .string(random.text()) }
         let number = Int.random(in: -3...3, using: &random)
-        return "\(encoding)".contains("integer")
-          ? .number(NumberText(number)) : .number(NumberText(Double(number) / 10))
+        if "\(encoding)".contains("integer") { return .number(NumberText(number)) }
+        switch Int.random(in: 0..<4, using: &random) {
+        // Several of these are one double, or one float.
+        case 0: return .number(NumberText((encoding == .float ? 1 << 24 : 1 << 53) + number))
+        case 1 where number != 0:
+          return .number(NumberText(unchecked: "\(Double(number) / 10)" + String(repeating: "0", count: 20) + "1"))
+        default: return .number(NumberText(Double(number) / 10))
+        }
       }
       let literal = value()
       let symbol =
