@@ -6,9 +6,11 @@ package struct Keymap: Sendable, Hashable {
   private var commands: [[KeyChord]: [Command]] = [:]
   private var prefixes: Set<[KeyChord]> = []
   private var names: [Command: [String]] = [:]
+  private let aliases: [KeyChord: KeyChord]
 
-  /// The keys of the command table, with other keys for some commands.
-  package init(bindings: [Command: [String]] = [:]) {
+  /// The keys of the command table, with other keys for some commands, and keys that stand for others.
+  package init(bindings: [Command: [String]] = [:], aliases: [KeyChord: KeyChord] = [:]) {
+    self.aliases = aliases
     let chosen = CommandTable.all.filter { bindings[$0.command] != nil }
     for entry in chosen {
       for key in bindings[entry.command] ?? [] { bind(key, to: entry.command) }
@@ -48,8 +50,12 @@ package struct Keymap: Sendable, Hashable {
     case nothing
   }
 
-  /// The meaning of keys while a pane has the focus.
+  /// The key that a key stands for, where keys are commands.
+  func unaliased(_ chord: KeyChord) -> KeyChord { aliases[chord] ?? chord }
+
+  /// The meaning of typed keys while a pane has the focus.
   package func meaning(of chords: [KeyChord], in pane: PaneID) -> Meaning {
+    let chords = chords.map(unaliased)
     if let command = Self.choice(of: commands[chords] ?? [], in: pane) { return .command(command) }
     return prefixes.contains(chords) ? .prefix : .nothing
   }
@@ -65,7 +71,8 @@ package struct Keymap: Sendable, Hashable {
 
   /// The keys that may follow a prefix, and their commands.
   func continuations(of prefix: [KeyChord], in pane: PaneID) -> [(key: String, command: Command)] {
-    commands.filter { $0.key.count > prefix.count && Array($0.key.prefix(prefix.count)) == prefix }
+    let prefix = prefix.map(unaliased)
+    return commands.filter { $0.key.count > prefix.count && Array($0.key.prefix(prefix.count)) == prefix }
       .compactMap { chords, commands in
         Self.choice(of: commands, in: pane).map {
           (chords.dropFirst(prefix.count).map(\.description).joined(), $0)

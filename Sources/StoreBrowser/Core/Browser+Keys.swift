@@ -34,11 +34,10 @@ extension Browser {
     {
       return
     }
-    let chord = unaliased(chord)
     if overlays.isEmpty, focus == .table { table.changed = [:] }
     if let command = awaitsLetter {
       awaitsLetter = nil
-      guard let letter = chord.character else { return }
+      guard let letter = keymap.unaliased(chord).character else { return }
       run(command, argument: String(letter))
       return
     }
@@ -51,13 +50,10 @@ extension Browser {
     case .nothing:
       let keys = pendingKeys.map(\.description).joined()
       pendingKeys = []
-      if chord.description == "Esc" { return }
+      if keymap.unaliased(chord) == KeyChord(.escape) { return }
       session.warn("no command on \(keys); ? lists the keys")
     }
   }
-
-  /// The key that a key stands for, where keys are commands.
-  func unaliased(_ chord: KeyChord) -> KeyChord { session.configuration.settings.aliases[chord] ?? chord }
 
   // MARK: Overlays
 

@@ -42,5 +42,5 @@ package struct BrowserConfiguration: Sendable {
 
   package init() {}
 
-  var keymap: Keymap { Keymap(bindings: settings.bindings) }
+  var keymap: Keymap { Keymap(bindings: settings.bindings, aliases: settings.aliases) }
 }

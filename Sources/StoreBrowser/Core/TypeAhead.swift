@@ -28,13 +28,13 @@ extension Browser {
     case .key(let chord) where layout.isTooSmall: pressUnseen(chord)
     case .paste where layout.isTooSmall, .mouse where layout.isTooSmall: break
     case .key(let chord)
-    where [KeyChord(.escape), KeyChord(.character("c"), .control)].contains(overlays.isEmpty ? unaliased(chord) : chord):
+    where [KeyChord(.escape), KeyChord(.character("c"), .control)].contains(overlays.isEmpty ? keymap.unaliased(chord) : chord):
       typeAhead = []
       (session.keeping.waiting, record.waiting) = (nil, nil)
       act(on: event)
     case .key(let chord)
     where session.isCommitting && typeAhead.isEmpty
-      && keymap.meaning(of: [unaliased(chord)], in: focus) == .command(.quit):
+      && keymap.meaning(of: [chord], in: focus) == .command(.quit):
       // A server or a disk that does not answer keeps no user in the program.
       quit()
     case .key, .paste, .mouse:
@@ -46,7 +46,7 @@ extension Browser {
 
   /// In too small a window nothing shows what a key would reach, so only those that leave, cancel and repaint work.
   private mutating func pressUnseen(_ chord: KeyChord) {
-    switch keymap.meaning(of: [unaliased(chord)], in: focus) {
+    switch keymap.meaning(of: [chord], in: focus) {
     case .command(.quit): quit()
     case .command(let command) where [.interrupt, .suspend, .repaint].contains(command): run(command, argument: nil)
     default: break
@@ -82,12 +82,12 @@ extension Browser {
   /// `e` would be taken for commands. In the finder Enter waits for the records, of which one may be the best line.
   private func isTooEarly(_ event: TerminalEvent) -> Bool {
     if case .key(let chord) = event, overlays.last is FinderOverlay, session.isRunning(FindRequest.slot) {
-      return keymap.meaning(of: [unaliased(chord)], in: target) == .command(.open)
+      return keymap.meaning(of: [chord], in: target) == .command(.open)
     }
     guard case .key(let chord) = event, overlays.isEmpty, awaitsLetter == nil,
       PaneTable.entry(focus).work.contains(where: {
         !$0.isLong && !Self.unawaited.contains($0) && session.isRunning($0)
-      }), case .command(let command) = keymap.meaning(of: pendingKeys + [unaliased(chord)], in: focus)
+      }), case .command(let command) = keymap.meaning(of: pendingKeys + [chord], in: focus)
     else { return false }
     return refusal(of: command) != nil
   }
@@ -95,6 +95,6 @@ extension Browser {
   /// Whether a key would confirm a step towards writing the changes of a review.
   private func confirmsReview(_ event: TerminalEvent) -> Bool {
     guard case .key(let chord) = event, overlays.last is ReviewOverlay else { return false }
-    return keymap.meaning(of: [unaliased(chord)], in: .review) == .command(.open)
+    return keymap.meaning(of: [chord], in: .review) == .command(.open)
   }
 }

@@ -26,6 +26,7 @@ package final class PickerProgram: TerminalProgram {
 
   private let items: [Item]
   private let configuration: BrowserConfiguration
+  private let keymap: Keymap
   private let preview: @Sendable (Item) -> [String]
   private let previews = Previews()
   private var asked: Set<Item> = []
@@ -44,6 +45,7 @@ package final class PickerProgram: TerminalProgram {
   ) {
     self.items = items
     self.configuration = configuration
+    keymap = configuration.keymap
     self.preview = preview
   }
 
@@ -60,11 +62,10 @@ package final class PickerProgram: TerminalProgram {
     switch event {
     case .interrupt: return [.quit(status: 0)]
     case .resize(let new): size = new
-    case .key(let typed):
-      let chord = configuration.settings.aliases[typed] ?? typed
-      guard case .command(let meant) = configuration.keymap.meaning(of: [chord], in: .menu) else { break }
+    case .key(let chord):
+      guard case .command(let meant) = keymap.meaning(of: [chord], in: .menu) else { break }
       command = meant
-      if chord == KeyChord(.character("q")) || [.interrupt, .close, .quit].contains(meant) {
+      if keymap.unaliased(chord) == KeyChord(.character("q")) || [.interrupt, .close, .quit].contains(meant) {
         return [.quit(status: 0)]
       }
       if meant == .suspend { return [.suspend] }
