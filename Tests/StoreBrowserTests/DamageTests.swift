@@ -33,6 +33,20 @@ struct DamageTests {
     #expect(!driver.shows("damaged record at byte 4711 —"), "\(driver.screen)")
   }
 
+  @Test("what is typed behind a command for a record that cannot be read runs as no command")
+  func typedAhead() throws {
+    for keys in ["C", "3 i", "3 C"] {
+      let store = HeldStore(try Sample.store(), holdsRecords: true)
+      try store.damage("City", "615532")
+      let driver = Driver(store, size: Self.wide, start: .init(datastore: "City"))
+      driver.isHolding = true
+      driver.press("j \(keys) g H")
+      #expect(driver.browser.views.count == 1 && driver.browser.record.waiting != nil, "\(keys): \(driver.screen)")
+      driver.release()
+      #expect(driver.browser.views.count == 1 && driver.browser.typeAhead.isEmpty, "\(keys): \(driver.screen)")
+    }
+  }
+
   @Test("a record that cannot be read ends no search for values to offer")
   func completions() throws {
     let store = HeldStore(try Sample.store(), holdsRecords: true)

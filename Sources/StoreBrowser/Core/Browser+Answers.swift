@@ -46,8 +46,10 @@ extension Browser {
   private mutating func fail(_ slot: WorkSlot, _ error: ModelError) {
     let error = slot == .record ? error : error.opening(session.path)
     if case .storage(_, kind: .unreachable) = error { session.lacksAnswers = true }
-    let listeners = listeners(of: slot)
+    let (listeners, isAwaited) = (listeners(of: slot), record.waiting != nil)
     for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
+    // What was typed behind the command that waited for a record is meant for it.
+    if isAwaited, record.waiting == nil { typeAhead = [] }
     switch slot {
     case .outline:
       if case .noSuchCommit = error, session.asOf != nil || session.shown != session.head { travel(to: nil) }

@@ -97,6 +97,8 @@ extension Browser {
       return nil
     }
     guard let document = record.document else {
+      // Text typed for a record that cannot be read must not run as commands.
+      typeAhead = []
       session.complain(record.answer?.problem ?? record.absence(session))
       return nil
     }

@@ -97,7 +97,7 @@ extension Browser {
   /// Handles a failure: the kept changes could not be read, and stay as they are; or the staged changes could not be saved.
   mutating func keepingFailed(_ error: ModelError) {
     session.keeping.problem = error.description
-    session.keeping.waiting = nil
+    if session.keeping.waiting != nil { (session.keeping.waiting, typeAhead) = (nil, []) }
     session.complain((session.keeping.isLeaving ? "Q again leaves without it: " : "") + error.description)
   }
 
