@@ -243,6 +243,22 @@ struct FollowingTests {
     #expect(driver.title.contains("HEAD #6"))
   }
 
+  @Test("Esc returns from the past to the commit that is held, and to the head where it is followed")
+  func heldBeforeThePast() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press("F")
+    for value in [1, 2] { try Sample.change(store, "City", "615532", ".population", to: .number(NumberText(value))) }
+    driver.tell(.storeStirred)
+    driver.press(",")
+    #expect(driver.title.contains("AS OF #3"), "\(driver.screen)")
+    #expect(driver.status.contains("Esc returns to #4"), "\(driver.status)")
+    driver.press("Esc")
+    #expect(driver.title.contains("HEAD #4") && driver.title.contains("2 new"), "\(driver.title)")
+    driver.press(", F Esc")
+    #expect(driver.title.contains("HEAD #6"), "\(driver.title)")
+  }
+
   @Test("one commit newer leads on from a commit that is held, to the newest")
   func newerThanHeld() throws {
     let store = try Sample.store()

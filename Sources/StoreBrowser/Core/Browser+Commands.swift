@@ -162,15 +162,15 @@ extension Browser {
     } else if let layer = table.layer {
       takeBack(layer)
     } else if session.asOf != nil {
-      travel(to: nil)
+      travel(to: session.present)
     }
   }
 
   /// Whether Esc leads from a pane of the main screen back to the table before it takes back what the table shows.
   private var leavesPane: Bool { view.kind == .main && ![.table, .stores].contains(focus) }
 
-  /// Whether the next Esc returns from the past to the head.
-  var escapesToHead: Bool {
+  /// Whether the next Esc returns from the past.
+  var escapesToPresent: Bool {
     overlays.isEmpty && views.count == 1 && mode == .normal && !leavesPane && table.layer == nil
   }
 
@@ -271,7 +271,7 @@ extension Browser {
   mutating func go(to jump: Jump) {
     guard session.asOf != jump.asOf || isThere(jump.source.datastore) else { return }
     if session.datastore != jump.source.datastore { session.datastore = jump.source.datastore }
-    if session.asOf != jump.asOf { travel(to: jump.asOf) }
+    if session.asOf != jump.asOf { travel(to: jump.asOf ?? session.present) }
     table.show(jump.source, anchor: jump.identifier.map { .identifier($0) } ?? .position(0))
     adjustOrder()
     if views.count > 1 { returnToMain(focus: .table) }

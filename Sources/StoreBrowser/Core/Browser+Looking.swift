@@ -48,12 +48,13 @@ extension Browser {
     focus == .history ? history.selected?.commit.number ?? session.shown : session.shown
   }
 
+  /// - Parameter commit: nil for the head.
   mutating func travel(to commit: CommitNumber?) {
-    let target = commit == session.head ? nil : commit
-    let before = session.shown
-    session.asOf = target
-    session.shown = target ?? session.head
-    session.unseen = 0
+    let (before, target) = (session.shown, commit ?? session.head)
+    if session.asOf == nil { session.held = before }
+    session.shown = target
+    session.asOf = [session.head, session.present].contains(target) ? nil : target
+    if target == session.head { session.unseen = 0 }
     table.changed = [:]
     table.problem = nil
     table.forgetScan()
@@ -62,8 +63,11 @@ extension Browser {
       session.start(
         StepChangesRequest.slot, StepChangesRequest(datastore: datastore, from: before, to: session.shown))
     }
-    let way = escapesToHead ? "; Esc returns to the head" : ""
-    session.say(target.map { "as of \($0)\(way)" } ?? "at the head \(session.head)")
+    guard session.asOf != nil else {
+      return session.say(target == session.head ? "at the head \(target)" : "holding still at \(target)")
+    }
+    let present = session.present == session.head ? "the head" : "\(session.present)"
+    session.say("as of \(target)" + (escapesToPresent ? "; Esc returns to \(present)" : ""))
   }
 
   mutating func travel(toNamed commit: String) {

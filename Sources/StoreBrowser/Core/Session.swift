@@ -20,6 +20,11 @@ struct Session: Sendable {
   var shown: CommitNumber
   /// The commit that the user went to; nil while the head is shown.
   var asOf: CommitNumber?
+  /// The commit that was shown before the user went to the past. If it is not the head, it is shown again when the user leaves the past,
+  /// unless the head is followed.
+  var held: CommitNumber
+  /// The commit that Esc returns to.
+  var present: CommitNumber { isFollowing ? head : held }
   /// The history as far as this browser knows it.
   var edition: HistoryEdition { HistoryEdition(head: head, generation: status.generation) }
   /// The datastores and indexes as of `shown`; nil until they were read.
@@ -88,7 +93,7 @@ struct Session: Sendable {
     (path, openingReport, self.status) = (store.path, store.openingReport, status)
     storeName = Self.storeName(at: path)
     head = store.head.commit
-    shown = head
+    (shown, held) = (head, head)
     now = configuration.clock()
     isMouseOn = configuration.settings.mouse
     isFollowing = configuration.settings.follows
