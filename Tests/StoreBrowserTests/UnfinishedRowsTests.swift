@@ -47,6 +47,20 @@ struct UnfinishedRowsTests {
     #expect(driver.browser.table.scan?.isRunning == true && !driver.shows("stopped"), "\(driver.screen)")
   }
 
+  @Test("an export that waits for rows begins when they are found, also if another view is open by then")
+  func exportOutOfSight() throws {
+    let driver = try driver()
+    driver.isHolding = true
+    try driver.play(Self.all)
+    driver.press("3")
+    try driver.play(":export /tmp/strata-no-folder/cities.jsonl")
+    #expect(driver.status.contains("export follows"), "\(driver.screen)")
+    driver.press("g H")
+    #expect(driver.browser.layout.rect(of: .table) == nil && driver.browser.table.waiting != nil, "\(driver.screen)")
+    driver.releaseAll { $0.slot != .export }
+    #expect(driver.browser.session.isRunning(.export) && driver.browser.focus == .history, "\(driver.screen)")
+  }
+
   @Test("a hit is gone to by its record if the rows were sorted during the search")
   func sortedMeanwhile() throws {
     let driver = try driver()

@@ -205,6 +205,8 @@ package struct Browser: Sendable {
   mutating func performIntents() {
     // A waiting command must not take the keys of an overlay that was opened meanwhile.
     if overlays.isEmpty { for pane in layout.panes { with(pane.pane) { $0.goOn(in: &$1) } } }
+    // A file is written whatever is on the screen.
+    if table.waiting?.command == .export { with(TablePane.self) { $0.goOn(in: &$1) } }
     for _ in 0..<8 {
       var hadIntent = false
       while let intent = session.removeNextIntent() {

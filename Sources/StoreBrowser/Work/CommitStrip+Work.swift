@@ -7,7 +7,7 @@ package struct CommitStripRequest: Question, Hashable {
   package var history: HistoryEdition
   package var parts: Int
 
-  /// The most commits that are looked at, from the newest on.
+  /// The number of commits in the scope, from the newest on, after which no further page is read.
   static let limit = 20_000
 
   /// Returns nil if there are no commits.
