@@ -68,7 +68,7 @@ package struct FilterRequest: Question, Hashable {
   package var commit: CommitNumber
   package var bounds: Range<Int>
 
-  package func reply(in context: WorkContext) throws(ModelError) -> FilterAnswer {
+  package func reply(in context: WorkContext) throws(ModelError) -> ScanAnswer {
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
     let test = try RowTest(source.filter ?? "")
@@ -90,7 +90,7 @@ package struct SortRequest: Question, Hashable {
   /// The rows to sort; nil is the whole range.
   package var ranks: [Int]?
 
-  package func reply(in context: WorkContext) throws(ModelError) -> SortAnswer {
+  package func reply(in context: WorkContext) throws(ModelError) -> ScanAnswer {
     let query = RecordQuery(sort: try source.sort.paths)
     let rows = try RowReader(
       source, ranks: ranks.map { RowRanks(list: $0) }, at: commit, repeats: true, in: context)
@@ -110,24 +110,18 @@ package struct SortRequest: Question, Hashable {
       if sorted.count.isMultiple(of: 4096) { try context.goOn() }
       sorted.append(tail[8...].reduce(0) { $0 << 8 | Int($1) })
     }
-    return SortAnswer(source: source, commit: commit, ranks: sorted, rowsRead: rows.total)
+    return ScanAnswer(source: source, commit: commit, rowsRead: rows.total, plan: "", ranks: sorted)
   }
 }
 
-/// The ranks were reported as they were found.
-package struct FilterAnswer: Sendable {
+package struct ScanAnswer: Sendable {
   package var source: RowSource
   package var commit: CommitNumber
   package var rowsRead: Int
-  /// `INDEX population` or `SCAN`.
+  /// `INDEX population` or `SCAN`; empty for a sort.
   package var plan: String
-}
-
-package struct SortAnswer: Sendable {
-  package var source: RowSource
-  package var commit: CommitNumber
-  package var ranks: [Int]
-  package var rowsRead: Int
+  /// The ranks in their order; nil for a filter, which reported them as they were found.
+  package var ranks: [Int]?
 }
 
 extension WorkContext {
@@ -227,7 +221,7 @@ extension WorkContext {
   /// Reads the rows as they stand.
   fileprivate func filterAlong(
     _ request: FilterRequest, _ query: RecordQuery, in datastore: any ReadableDatastore, base: (any ReadableIndex)?
-  ) throws(ModelError) -> FilterAnswer {
+  ) throws(ModelError) -> ScanAnswer {
     var (read, told, ranks) = (0, 0, [Int]())
     func tell() {
       told = read
@@ -245,11 +239,11 @@ extension WorkContext {
       }
     }
     tell()
-    return FilterAnswer(source: request.source, commit: request.commit, rowsRead: read, plan: "SCAN")
+    return ScanAnswer(source: request.source, commit: request.commit, rowsRead: read, plan: "SCAN")
   }
 
   /// Reads all rows, because no index has a derived column.
-  fileprivate func filterDerived(_ request: FilterRequest) throws(ModelError) -> FilterAnswer {
+  fileprivate func filterDerived(_ request: FilterRequest) throws(ModelError) -> ScanAnswer {
     let rows = try RowReader(
       request.source, ranks: nil, at: request.commit, repeats: true, in: self)
     report(Progress(done: 0, total: rows.total, found: .plan("SCAN", count: nil)))
@@ -260,7 +254,7 @@ extension WorkContext {
     } _: { rank, _ in
       ranks.append(rank)
     }
-    return FilterAnswer(
+    return ScanAnswer(
       source: request.source, commit: request.commit, rowsRead: rows.total, plan: "SCAN")
   }
 
@@ -269,7 +263,7 @@ extension WorkContext {
   fileprivate func filter(
     _ request: FilterRequest, query: RecordQuery, by plan: QueryPlan, in datastore: any ReadableDatastore,
     base: any ReadableIndex
-  ) throws(ModelError) -> FilterAnswer {
+  ) throws(ModelError) -> ScanAnswer {
     var run = try query.run(plan, in: datastore) { _ in try goOn() }
     var identifiers: [StoredKey] = []
     func tell(_ ranks: [Int]) {
@@ -297,7 +291,7 @@ extension WorkContext {
         tell(zip(ranks, try base.entries(at: ranks)).filter { kept.contains($1.identifier) }.map(\.0))
       }
     }
-    return FilterAnswer(source: request.source, commit: request.commit, rowsRead: run.readCount, plan: plan.shortText)
+    return ScanAnswer(source: request.source, commit: request.commit, rowsRead: run.readCount, plan: plan.shortText)
   }
 }
 

@@ -192,8 +192,7 @@ extension TablePane {
       if let rangeStart, rangeEntry == nil { rangeEntry = row(at: rangeStart)?.entry }
       let near = Set(ranks(of: window))
       rows = rows.filter { near.contains($0.key) }
-    case let answer as FilterAnswer: filtered(answer, in: &session)
-    case let answer as SortAnswer: sorted(answer, in: &session)
+    case let answer as ScanAnswer: scanned(answer, in: &session)
     case let answer as SearchAnswer: found(answer, in: &session)
     case let reply as StepChangesReply
     where reply.request.to == session.shown && reply.request.datastore == source?.datastore:

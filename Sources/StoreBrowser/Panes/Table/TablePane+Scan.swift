@@ -163,28 +163,23 @@ extension TablePane {
 
   // MARK: Replies
 
-  mutating func filtered(_ answer: FilterAnswer, in session: inout Session) {
-    guard ranksAreFor != nil, answer.commit == renewal?.commit ?? commit(session) else { return }
-    scan = ScanState(plan: answer.plan, read: answer.rowsRead, total: answer.rowsRead, isRunning: false)
-    guard let source, !source.sort.isEmpty, answer.source == source else {
-      return filled(renewal?.ranks ?? ranks ?? [], in: &session)
+  mutating func scanned(_ answer: ScanAnswer, in session: inout Session) {
+    guard answer.source == source, ranksAreFor != nil, answer.commit == renewal?.commit ?? commit(session) else {
+      return
     }
-    let request = SortRequest(source: source, commit: answer.commit, ranks: renewal?.ranks ?? ranks)
-    session.start(.sort, request, label: "sort")
-  }
-
-  mutating func sorted(_ answer: SortAnswer, in session: inout Session) {
-    guard answer.source == source, answer.commit == renewal?.commit ?? commit(session) else { return }
-    filled(answer.ranks, in: &session)
     scan = ScanState(
-      plan: source?.filter == nil ? "" : scan?.plan ?? "", read: answer.rowsRead, total: answer.rowsRead,
+      plan: answer.ranks == nil ? answer.plan : scan?.plan ?? "", read: answer.rowsRead, total: answer.rowsRead,
       isRunning: false)
-  }
-
-  private mutating func filled(_ ranks: [Int], in session: inout Session) {
-    guard renewal != nil else { return put(ranks, isWhole: true, in: &session) }
-    renewal?.ranks = ranks
-    renewal?.isWhole = true
+    let found = answer.ranks ?? renewal?.ranks ?? ranks ?? []
+    if answer.ranks == nil, !answer.source.sort.isEmpty {
+      let request = SortRequest(source: answer.source, commit: answer.commit, ranks: found)
+      session.start(.sort, request, label: "sort")
+    } else if renewal == nil {
+      put(found, isWhole: true, in: &session)
+    } else {
+      renewal?.ranks = found
+      renewal?.isWhole = true
+    }
   }
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
