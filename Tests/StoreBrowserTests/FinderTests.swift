@@ -89,6 +89,18 @@ struct FinderTests {
     }
   }
 
+  @Test("negative identifiers are found by their beginning, too")
+  func negativeIdentifiers() throws {
+    let identifiers: [Int64] = [.min, .min + 1, -1_234, -123, -12, -10, -1, 0, 1, 12]
+    let store = try Sample.documents(identifiers.map { Document.object([.init("id", .number(NumberText($0)))]) })
+    let primary = try #require(try store.head.datastore("T")).primary
+    for text in ["-1", "-12", "-123", "-9", "-9223372036854775808", "-9223372036854775809", "-0", "--1", "-+1", "-"] {
+      let found = try primary.entries(beginningWith: text, limit: 10).map(\.identifier.value.description)
+      let expected = text == "-" ? [] : identifiers.map { String($0) }.filter { $0.hasPrefix(text) }
+      #expect(found.sorted() == expected.sorted(), "\(text)")
+    }
+  }
+
   @Test("texts of an index are found in either case unless a capital letter is typed, as a loop over them finds them")
   func smartCase() throws {
     let names = [

@@ -118,17 +118,24 @@ extension ReadableIndex {
       }
       return [(.uuid(bytes("0")), .uuid(bytes("f")))]
     case .integer, .unsigned:
-      guard let number = UInt64(text), text.first != "+" else { return [] }
-      func key(_ number: UInt64) -> KeyValue { Int64(exactly: number).map(KeyValue.integer) ?? .unsigned(number) }
+      let isNegative = text.first == "-"
+      let digits = isNegative ? text.dropFirst() : text[...]
+      guard let number = UInt64(digits), digits.first != "+", !isNegative || number > 0 else { return [] }
+      func key(_ number: UInt64) -> KeyValue {
+        if isNegative { return .integer(Int64(exactly: number).map { -$0 } ?? .min) }
+        return Int64(exactly: number).map(KeyValue.integer) ?? .unsigned(number)
+      }
       var keys: [(lower: KeyValue, upper: KeyValue)] = []
       var (lower, count) = (number, UInt64(1))
-      while true {
+      while !isNegative || lower <= Int64.min.magnitude {
         let (upper, isTooLarge) = lower.addingReportingOverflow(count - 1)
-        keys.append((key(lower), key(isTooLarge ? .max : upper)))
+        let ends = [key(lower), key(isTooLarge ? .max : upper)]
+        keys.append(isNegative ? (ends[1], ends[0]) : (ends[0], ends[1]))
         let (next, overflows) = lower.multipliedReportingOverflow(by: 10)
-        guard number > 0, !overflows, !isTooLarge else { return keys }
+        guard number > 0, !overflows, !isTooLarge else { break }
         (lower, count) = (next, count * 10)
       }
+      return keys
     default: return []
     }
   }
