@@ -137,6 +137,18 @@ struct ListKeyTests {
     try checkWaiting(TransposePane.self, "keys Space Space gt", file, store)
   }
 
+  @Test("columns of a saved list that have one name are told apart by their numbers")
+  func repeatedNames() throws {
+    let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).jsonl"
+    defer { TestFile.remove(file) }
+    let store = try Sample.documents([["id": "field", "n": 1], ["id": "other", "n": 2]])
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+    try driver.play("keys Space Space gt")
+    try driver.play(":export \(file)")
+    #expect(driver.browser.panes[TransposePane.self].rowColumns == ["field", "field", "other"], "\(driver.screen)")
+    #expect(try TestFile.text(file).contains("\"field (2)\":\"field\",\"other\":\"other\""), "\(driver.screen)")
+  }
+
   @Test("a position in the history is one among all commits, also if only the newest were read")
   func positions() throws {
     let store = try Sample.documents([["id": 1, "n": 0]])

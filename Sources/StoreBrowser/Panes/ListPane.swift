@@ -126,9 +126,9 @@ extension ListPane {
         session.warn("a file ends in .jsonl, .json, .csv or .tsv")
         return true
       }
-      var rows: [[Document]] = []
-      for row in (0..<lineCount(session)).map(row) where !hasRowsOfSeveralLines || rows.last != row { rows.append(row) }
-      let export = ListExport(columns: rowColumns, rows: rows, file: file, format: format)
+      let export = ListExport(
+        columns: rowColumns, count: lineCount(session), row: { [self] in row($0) }, joinsLines: hasRowsOfSeveralLines,
+        file: file, format: format)
       session.start(ListExport.slot, export, label: "lines to \(file)") { $0.session.say($1.sentence) }
     default: return false
     }
