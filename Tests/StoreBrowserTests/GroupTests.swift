@@ -279,15 +279,17 @@ struct GroupTests {
     #expect(try TestFile.text(file) == "\"line\nbreak\",count\n1,5\n", "\(driver.screen)")
   }
 
-  @Test("saved groups of a field that is called like a figure have the values of both")
+  @Test("saved groups of a field that is called like a figure have the values of both, each under a name of its own")
   func likeFigure() throws {
-    let file = "/tmp/strata-groups-\(UInt64.random(in: 0 ... .max)).csv"
-    defer { TestFile.remove(file) }
     let documents: [Document] = [["id": 1, "count": 7], ["id": 2, "count": 7]]
     let driver = Driver(try Sample.documents(documents), start: .init(datastore: "T"))
     try driver.play(":group count")
-    try driver.play(":export \(file)")
-    #expect(try TestFile.text(file) == "count,count\n7,2\n", "\(driver.screen)")
+    for (ending, text) in [("csv", "count,count(*)\n7,2\n"), ("jsonl", "{\"count\":7,\"count(*)\":2}\n")] {
+      let file = "/tmp/strata-groups-\(UInt64.random(in: 0 ... .max)).\(ending)"
+      defer { TestFile.remove(file) }
+      try driver.play(":export \(file)")
+      #expect(try TestFile.text(file) == text, "\(driver.screen)")
+    }
   }
 
   @Test("a saved pivot has the values as its headings, with quotes only where a text is written like another value")

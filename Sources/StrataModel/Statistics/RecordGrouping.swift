@@ -51,7 +51,11 @@ package struct RecordGrouping: Sendable {
   }
 
   /// The names of the columns: the keys', then the figures'.
-  package var columns: [String] { keys.map(TableWriter.heading) + figures.map(\.name) }
+  package var columns: [String] {
+    let names = keys.map(TableWriter.heading)
+    // A field may have the name of a figure.
+    return names + figures.map { names.contains($0.name) ? "\($0.name)(*)" : $0.name }
+  }
 
   /// The groups of the records that a query keeps, in the order of their keys. The query's own order makes no difference.
   ///
