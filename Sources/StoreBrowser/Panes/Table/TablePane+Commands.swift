@@ -67,7 +67,10 @@ extension TablePane {
     case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
     case .copyValue:
       guard let row = selectedRow, let column = selectedColumn(session) else { return false }
-      let cell = selectedPath(session).flatMap { row.cells[$0] }
+      let (path, shown) = (selectedPath(session), look(at: list.selection, session))
+      let cell = path.flatMap { row.cells[$0] }
+      // The record pane has the staged value.
+      guard column.source != .key || shown.key == nil, path.flatMap({ shown.cells[$0] }) == cell else { return false }
       let value = row.value(of: column)
       // A value that is cut or described in the table is complete in the record pane; a key is one value of a list.
       if value == nil, cell?.kind ?? .missing != .missing { return false }

@@ -273,7 +273,7 @@ extension TablePane {
   }
 
   /// The appearance of a row with its staged edit.
-  private struct Look {
+  struct Look {
     var sign = ""
     var signRole = Role.dim
     var isDeleted = false
@@ -295,7 +295,7 @@ extension TablePane {
     }
   }
 
-  private func look(at position: Int, _ session: Session) -> Look {
+  func look(at position: Int, _ session: Session) -> Look {
     if position >= storedCount {
       let edit = insertions(session)[position - storedCount]
       let cells = cells(of: edit.new, session)
