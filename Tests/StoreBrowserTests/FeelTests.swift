@@ -72,6 +72,16 @@ struct FeelTests {
     #expect(!driver.shows("timezone  +"))
   }
 
+  @Test("T in a difference without a record goes to its newer commit, not to the head")
+  func travelFromEmptyDifference() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".population", to: 5)
+    let driver = try driver(store: store)
+    try driver.play(": difference 4 4")
+    driver.press("T")
+    #expect(driver.browser.session.asOf?.rawValue == 4, "\(driver.screen)")
+  }
+
   @Test("yy in a difference and in a search of the history copies the whole value, as it is")
   func copiedValues() throws {
     let store = try Sample.store()

@@ -147,9 +147,26 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     list.awaited = nil
-    guard let row = selectedRow else { return false }
     switch command {
     case .expandAll: toggleAll()
+    case .revert:
+      guard case .commit(let commit)? = source else { return false }
+      session.intend(.present(ReviewOverlay(subject: .undo(commit, isRedo: false))))
+    case .travel where argument == nil:
+      guard let new else {
+        session.warn("the difference is being read")
+        return true
+      }
+      session.intend(.travel(new))
+    default:
+      guard let row = selectedRow else { return false }
+      return run(command, on: row, in: &session)
+    }
+    return true
+  }
+
+  private mutating func run(_ command: Command, on row: ChangeRow, in session: inout Session) -> Bool {
+    switch command {
     case .open:
       if selectedField != nil { session.intend(.select(row.place)) } else { toggle(row.place) }
     case .right: if !unfolded.contains(row.place) { toggle(row.place) }
@@ -157,13 +174,9 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
       if unfolded.contains(row.place) { toggle(row.place) }
     case .restoreRecord: restore(row.place, path: nil, in: &session)
     case .restoreField: restore(row.place, path: selectedField?.path, in: &session)
-    case .revert:
-      guard case .commit(let commit)? = source else { return false }
-      session.intend(.present(ReviewOverlay(subject: .undo(commit, isRedo: false))))
     case .history:
       let path = selectedField?.path
       session.intend(.showHistory(path.map { .field(row.place, path: $0) } ?? .record(row.place)))
-    case .travel where argument == nil: session.intend(.travel(new))
     case .copyKey: session.copy(row.place.identifier.description, what: "key")
     case .copyPath: session.copy(selectedField?.path ?? ".", what: "path")
     case .copyValue:
