@@ -236,7 +236,11 @@ struct MergePane: ListPane, PermanentPane {
 
   private mutating func unsettle(in session: inout Session) {
     guard let (row, field) = selected else { return }
-    if let field { decisions[row.place]?[field.path] = nil } else { decisions[row.place] = nil }
+    if let field, !row.isWhole || row.conflict.isCollision {
+      decisions[row.place]?[field.path] = nil
+    } else {
+      decisions[row.place] = nil
+    }
     lookAgain(at: [row])
     keepDraft(in: &session)
   }
