@@ -22,6 +22,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
 
   var reading = Reading<TransposeRequest>()
   private(set) var showsDifferences = false
+  private(set) var lines: [TransposeRequest.Line] = []
   /// After that of the names.
   var cursorColumn = 1 { didSet { cursorColumn = max(1, cursorColumn) } }
   var list = ListWindow()
@@ -40,9 +41,12 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     reading.ask(request, as: Self.question, label: "reading records", in: &session)
   }
 
-  var lines: [TransposeRequest.Line] {
-    reply.map { showsDifferences ? $0.lines.filter(\.differs) : $0.lines } ?? []
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    reading.take(reply)
+    arrange()
   }
+
+  private mutating func arrange() { lines = reply?.lines.filter { $0.differs || !showsDifferences } ?? [] }
 
   private var column: Int { cursorColumn - 1 }
 
@@ -83,6 +87,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     case .transpose:
       let path = selected?.path
       showsDifferences.toggle()
+      arrange()
       list = ListWindow()
       list.selection = lines.firstIndex { $0.path == path } ?? 0
     case .open:
@@ -99,7 +104,6 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let lines = lines
     let differing = reply.map { $0.lines.count(where: \.differs) } ?? 0
     let footer =
       (reply?.titles.count ?? 0) > 1
@@ -134,7 +138,7 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   ) -> [TableGeometry.Slot] {
     // Records are compared: each has its part of the width.
     let most = max(20, width / reply.titles.count - 2)
-    let widths = reply.titles.indices.map { column in
+    let widths = reply.titles.indices.lazy.map { column in
       min(
         most,
         lines.reduce(SafeText.width(reply.titles[column])) { max($0, SafeText.width($1.values[column]?.text ?? "")) })
@@ -162,7 +166,12 @@ struct TransposeRequest: Question, Hashable {
     /// Nil where a record has no such field.
     var values: [ValueText?]
     var documents: [Document?]
-    var differs: Bool { documents.contains { $0 != documents[0] } }
+    let differs: Bool
+
+    init(path: String, values: [ValueText?], documents: [Document?]) {
+      (self.path, self.values, self.documents) = (path, values, documents)
+      differs = documents.contains { $0 != documents[0] }
+    }
 
     var name: String { DocumentPath.title(of: path) }
   }
