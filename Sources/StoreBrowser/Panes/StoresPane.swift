@@ -114,7 +114,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     let lines = lines(session)
     guard lines.indices.contains(list.selection) else { return false }
     switch (command, lines[list.selection]) {
-    case (.open, let line), (.right, let line): open(line, in: &session, goes: command == .open)
+    case (.open, let line), (.right, let line): open(line, in: &session)
     case (.leaveOut, .staged(let place)):
       session.intend(.stage(.leavingOut(place, of: session.staged)))
     case (.history, .datastore(let key)): session.intend(.showHistory(.datastore(key)))
@@ -138,7 +138,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     return true
   }
 
-  private func open(_ line: Line, in session: inout Session, goes: Bool) {
+  private func open(_ line: Line, in session: inout Session) {
     switch line {
     case .datastore(let key):
       if let problem = session.outline?.unreadable[key] { return session.complain(problem) }
@@ -189,7 +189,7 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
     let line = list.top + point.row
     guard lines.indices.contains(line), lines[line].isSelectable else { return }
     list.selection = line
-    open(lines[line], in: &session, goes: false)
+    open(lines[line], in: &session)
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
