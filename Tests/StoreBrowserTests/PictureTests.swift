@@ -171,6 +171,33 @@ import Testing
     #expect(reply.request.commit == store.head.commit && reply.count.inside == 4, "\(driver.screen)")
   }
 
+  @Test("the cross-hair of a plot names the nearest record, as a look at all dots finds it")
+  func nearest() throws {
+    let values = (0..<30).map { (number: Int) -> (x: Double, y: Double) in
+      (x: Double(number * 7_919 % 101), y: Double(number * 104_729 % 97))
+    }
+    let documents = values.enumerated().map { place, value -> Document in
+      ["id": .number(NumberText(place)), "x": .number(NumberText(value.x)), "y": .number(NumberText(value.y))]
+    }
+    let driver = Driver(
+      try Sample.documents(documents), size: Size(columns: 120, rows: 40), start: .init(datastore: "T"))
+    try driver.play(":plot x y")
+    let keys = Array(repeating: "h k h", count: 12) + Array(repeating: "l j l", count: 24)
+    for keys in keys {
+      driver.press(keys)
+      let pane = try #require(driver.browser.panes[.plot] as? PlotPane)
+      let (reply, cross) = (try #require(pane.reply), try #require(pane.cross))
+      let centre = try #require(reply.count.dot(cross.x, cross.y))
+      func distance(_ value: (x: Double, y: Double)) -> Int {
+        guard let dot = reply.count.dot(value.x, value.y) else { return .max }
+        let (down, across) = (dot.row - centre.row, dot.column - centre.column)
+        return down * down + across * across
+      }
+      let number = try #require(pane.point.flatMap { Int($0.identifier.description) })
+      #expect(distance(values[number]) == values.map(distance).min(), "\(cross)")
+    }
+  }
+
   @Test("the marks of a vertical axis are the numbers at which they stand, also where these need all of its cells")
   func greatMarks() throws {
     let documents = [1.25e308, -1.25e308, 1, 2].enumerated().map { place, number -> Document in

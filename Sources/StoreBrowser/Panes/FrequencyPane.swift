@@ -89,9 +89,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
 
 extension Browser {
   mutating func openFrequency(_ argument: String?) {
-    guard let source = table.source else { return }
-    if source.limit != nil, waitsForRows(.frequency, argument) { return }
-    guard table.opened != nil else { return }
+    guard let source = openRows(for: .frequency, argument) else { return }
     let path =
       argument.map { (try? fieldPath($0))?.description ?? $0 }
       ?? (focus == .record ? record.selectedLine?.path.description : table.selectedPath(session))

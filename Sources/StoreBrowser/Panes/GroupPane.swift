@@ -198,8 +198,7 @@ extension Browser {
   /// Groups the rows of the table by the column under the cursor, or by the field that is typed; figures are of the first field of
   /// numbers, or of the second that is typed.
   mutating func openGroups(_ argument: String?) {
-    guard let source = table.source else { return }
-    if source.limit != nil, waitsForRows(.group, argument) { return }
+    guard let source = openRows(for: .group, argument) else { return }
     let words = argument?.words ?? []
     do throws(ModelError) {
       guard let text = words.first ?? table.selectedPath(session) else { return session.warn("choose a column first") }

@@ -164,9 +164,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
 extension Browser {
   /// `:pivot ROWS COLUMNS [FIELD]`; without names, by the column under the cursor and the next one.
   mutating func openPivot(_ argument: String?) {
-    guard let source = table.source else { return }
-    if source.limit != nil, waitsForRows(.pivot, argument) { return }
-    guard table.opened != nil else { return }
+    guard let source = openRows(for: .pivot, argument) else { return }
     var names = argument?.words ?? []
     let shown = table.visibleColumns(session)
     if names.isEmpty {

@@ -163,24 +163,13 @@ struct PlotPane: PermanentPane, ReplyPane {
   /// The first row in the dot nearest to the cross-hair.
   private var nearestRank: Int? {
     guard let reply, let cross, let centre = reply.count.dot(cross.x, cross.y) else { return nil }
-    let (columns, rows) = (reply.count.columns, reply.count.rows)
-    for radius in 0..<max(columns, rows) {
-      var best: (distance: Int, rank: Int32)?
-      for row in max(0, centre.row - radius)...min(rows - 1, centre.row + radius) {
-        let isEdge = abs(row - centre.row) == radius
-        let places =
-          isEdge
-          ? Array(centre.column - radius...centre.column + radius) : [centre.column - radius, centre.column + radius]
-        for column in places where (0..<columns).contains(column) {
-          let rank = reply.ranks[row * columns + column]
-          guard rank >= 0 else { continue }
-          let distance = (row - centre.row) * (row - centre.row) + (column - centre.column) * (column - centre.column)
-          if best.map({ distance < $0.distance }) ?? true { best = (distance, rank) }
-        }
-      }
-      if let best { return Int(best.rank) }
+    var best: (distance: Int, rank: Int)?
+    for (dot, rank) in reply.ranks.enumerated() where rank >= 0 {
+      let (row, column) = dot.quotientAndRemainder(dividingBy: reply.count.columns)
+      let distance = (row - centre.row) * (row - centre.row) + (column - centre.column) * (column - centre.column)
+      if best.map({ distance < $0.distance }) ?? true { best = (distance, Int(rank)) }
     }
-    return nil
+    return best?.rank
   }
 
   // MARK: Drawing
@@ -228,9 +217,7 @@ struct PlotPane: PermanentPane, ReplyPane {
 extension Browser {
   /// `X Y by Z`, `X Y`, or nothing.
   mutating func plot(_ argument: String?) {
-    guard let source = table.source else { return }
-    if source.limit != nil, waitsForRows("plot", argument) { return }
-    guard table.opened != nil else { return }
+    guard let source = openRows(for: "plot", argument) else { return }
     var words = argument?.words ?? []
     var by: String?
     if let word = words.firstIndex(of: "by") {

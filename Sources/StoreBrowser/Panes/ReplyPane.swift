@@ -124,6 +124,15 @@ extension ReplyPane {
   }
 }
 
+extension Browser {
+  /// The rows of the table; nil if a command about them waits, because the rows are limited and not all found, or if there are none.
+  mutating func openRows(for command: Command, _ argument: String?) -> RowSource? {
+    guard let source = table.source, source.limit == nil || !waitsForRows(command, argument) else { return nil }
+    if table.opened == nil { session.warn(table.problem ?? "the rows are still being read") }
+    return table.opened == nil ? nil : source
+  }
+}
+
 extension CellGrid {
   /// Draws the titles of columns, the selected one underlined, and signs where columns are out of sight.
   ///
