@@ -96,6 +96,11 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
     else { return }
     followed = rank
     histogram.leaveBin()
+    select(rank, datastore, in: &session)
+  }
+
+  /// Selects the key that has the entry of a rank.
+  private mutating func select(_ rank: Int, _ datastore: String, in session: inout Session) {
     if let line = rows.firstIndex(where: { ($0.rank..<$0.rank + max(1, $0.count)).contains(rank) }) {
       list.selection = line
     } else {
@@ -222,12 +227,7 @@ struct IndexPane: ListPane, PermanentPane, Equatable {
     guard let ranks = histogram.step(by: lines, from: selected?.rank), let bounds, ranks.overlaps(bounds) else {
       return
     }
-    let rank = max(ranks.lowerBound, bounds.lowerBound)
-    if let line = rows.firstIndex(where: { $0.rank == rank }) {
-      list.selection = line
-    } else {
-      ask(.from(rank: rank), datastore, in: &session)
-    }
+    select(max(ranks.lowerBound, bounds.lowerBound), datastore, in: &session)
   }
 
   /// The range, or the key under the cursor, as the typed library loads it: `load("Ca"..<"Le", from: \.author)`.

@@ -40,7 +40,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   /// The lanes that the widest row of the graph takes.
   var lanes = 1
 
-  enum Following: String, Sendable, Hashable { case datastore, record, field }
+  enum Following: String, CaseIterable, Sendable, Hashable { case datastore, record, field }
 
   /// A search that goes from line to line.
   struct Seek: Sendable, Hashable {
@@ -220,12 +220,8 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
 
   /// The selection that the scope follows after the next step; nil stands for the whole store.
   var followedNext: Following? {
-    switch follows {
-    case nil: .datastore
-    case .datastore: .record
-    case .record: .field
-    case .field: nil
-    }
+    let next = follows.flatMap(Following.allCases.firstIndex(of:)).map { $0 + 1 } ?? 0
+    return Following.allCases.dropFirst(next).first
   }
 
   /// Steps to the datastore of the selection, its record, its field, and back to the whole store; the scope then follows the selection.

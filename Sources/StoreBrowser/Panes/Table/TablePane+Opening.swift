@@ -15,16 +15,14 @@ extension TablePane {
     if self.source?.index != source.index { columns.key = ColumnExtent() }
     self.source = source
     self.anchor = anchor
-    setAside = nil
-    opened = nil
-    pending = nil
-    ranks = nil
+    (setAside, opened, pending) = (nil, nil, nil)
+    forgetRows()
+  }
+
+  /// Forgets which rows are there, and what waits for them.
+  mutating func forgetRows() {
     forgetScan()
-    scan = nil
-    rangeStart = nil
-    problem = nil
-    wanted = nil
-    waiting = nil
+    (ranks, scan, rangeStart, problem, wanted, waiting) = (nil, nil, nil, nil, nil, nil)
   }
 
   /// Whether the bounds are those of this source, whatever its filter.

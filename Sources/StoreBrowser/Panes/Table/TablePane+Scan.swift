@@ -7,15 +7,10 @@ extension TablePane {
   mutating func refilter(_ filter: String?) {
     let (rank, row) = (selectedRank, selectedRow)
     source?.filter = filter
-    (wanted, waiting) = (nil, nil)
+    forgetRows()
     if let rank, let row, let source, source.needsScan, Self.isKept(row, of: source) {
       wanted = Wanted(at: rank, row.entry, position: list.selection)
     }
-    ranks = nil
-    forgetScan()
-    scan = nil
-    rangeStart = nil
-    problem = nil
     list.selection = 0
     guard let source, !source.needsScan, let rank, bounds.contains(rank) else { return }
     list.selection = source.isDescending ? bounds.upperBound - 1 - rank : rank - bounds.lowerBound
