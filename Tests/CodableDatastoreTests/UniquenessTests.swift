@@ -50,6 +50,23 @@ struct UniquenessTests {
     #expect(try await users.load("a", from: \.email)?.id == 2)
   }
 
+  struct TwiceFormat: DatastoreFormat {
+    typealias Version = UserFormat.Version
+    typealias Instance = User
+    static let defaultKey = UserFormat.defaultKey
+    static let currentVersion = Version.only
+    let address = OneToOneIndex(\.email)
+    @Unique var email = OneToOneIndex(\.email)
+  }
+
+  @Test("an index that is declared unique and, under an earlier name, plain is unique")
+  func declaredTwice() async throws {
+    let users = persistence.datastore(TwiceFormat.self)
+    try await users.persist(User(id: 1, email: "a"))
+    await #expect(throws: UniquenessError.self) { try await users.persist(User(id: 2, email: "a")) }
+    #expect(try await users.load("a", from: \.email)?.id == 1)
+  }
+
   struct Member: Codable, Hashable, Identifiable, Sendable {
     var id: Int
     var email: String?

@@ -64,13 +64,14 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     self.identifiers = identifiers
     recordsTree = .records(of: key.rawValue)
 
-    let unique = Mirror(reflecting: format).children.filter { DeclaredIndex<Instance>($0.value)?.isUnique == true }
-      .compactMap { [format] child in format.generateIndexRepresentation(child: child)?.indexName }
+    // By kind and key path: of two equal indexes one is kept, possibly the one without `@Unique`.
+    let unique = Mirror(reflecting: format).children.compactMap { DeclaredIndex<Instance>($0.value) }
+      .filter(\.isUnique).map { AnyIndexRepresentation(indexRepresentation: $0.index) }
     let declared = format.generateIndexRepresentations(assertIdentifiable: true)
       .sorted { $0.value.indexName < $1.value.indexName }
     indexes = declared.map { entry in
       IndexPlan.plan(
-        entry.value, isUnique: unique.contains(entry.value.indexName), version: coder.tag, datastore: key.rawValue,
+        entry.value, isUnique: unique.contains(entry.key), version: coder.tag, datastore: key.rawValue,
         format: Format.self, identifiers: identifiers.order)
     }
     places = Dictionary(uniqueKeysWithValues: zip(declared.map(\.key), 0...))
