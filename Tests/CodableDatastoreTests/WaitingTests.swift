@@ -330,6 +330,22 @@ struct WaitingTests {
     #expect(try await books.load(...).map(\.id).all() == [1, 3])
   }
 
+  @Test("a second persistence of an open store does not change how long its writes wait")
+  func silenceOfTheOpening() async throws {
+    let (clock, place) = (ManualClock(), TemporaryPlace())
+    let persistence = try DiskPersistence(readWriteURL: place.url, slices: .shared, clock: clock)
+    let books = BookFormat.datastore(persistence)
+    try await persistence.perform {
+      try await books.persist(Book(id: 1, title: "A"))
+      // As the initializer of another persistence of the location does.
+      persistence._store.connection.configuration.longestSilence = .seconds(1)
+      let beside = Task.detached { try await books.persist(Book(id: 2, title: "B")) }
+      for _ in 0..<9 { await clock.advance(by: .seconds(4)) }
+      let error = await #expect(throws: StoreError.self) { try await beside.value }
+      #expect(error?.message.contains("30.0 seconds") == true)
+    }
+  }
+
   @Test("so is one that waits for the condition of a deletion", arguments: [false, true])
   func silentCondition(inTransaction: Bool) async throws {
     let clock = ManualClock()

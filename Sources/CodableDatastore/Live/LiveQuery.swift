@@ -49,7 +49,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     try query.check()
     let buffer =
       self.buffer
-      ?? ChangeBuffer(hearsOtherProcesses: true, limit: core.store.connection.configuration.waitingChangesLimit)
+      ?? ChangeBuffer(hearsOtherProcesses: true, limit: core.store.connection.configurationInForce.waitingChangesLimit)
     if self.buffer == nil, core.view == nil {
       try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
       try core.store.add(buffer, for: core.key)

@@ -30,7 +30,7 @@ extension DatastoreCore {
       isWanted = { $0.key == wanted }
     }
     let buffer = ChangeBuffer(
-      hearsOtherProcesses: includingOtherProcesses, limit: store.connection.configuration.waitingChangesLimit,
+      hearsOtherProcesses: includingOtherProcesses, limit: store.connection.configurationInForce.waitingChangesLimit,
       isWanted: isWanted)
     try store.add(buffer, for: key)
     return ObservedChanges(core: self, buffer: buffer)

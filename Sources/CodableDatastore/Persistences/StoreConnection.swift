@@ -38,7 +38,9 @@ final class StoreConnection: Sendable {
     var reader: (any Engine)?
     var conversion: FolderConversion?
     var handles = 0
+    /// How the store is kept from its next opening on, and how it was opened; nil while it is not open.
     var configuration = StoreConfiguration()
+    var opened: StoreConfiguration?
   }
 
   /// Opens a store on a server, for reading alone or for writing too.
@@ -88,6 +90,9 @@ final class StoreConnection: Sendable {
     get { state.withLock { $0.configuration } }
     set { state.withLock { $0.configuration = newValue } }
   }
+
+  /// How the store is kept now, whatever later persistences of the location ask for.
+  var configurationInForce: StoreConfiguration { state.withLock { $0.opened ?? $0.configuration } }
 
   /// The connection to a location; the same one for as long as it is in use.
   static func to(_ url: URL) -> StoreConnection {
@@ -178,6 +183,7 @@ final class StoreConnection: Sendable {
       if let store = state.writer ?? (forWriter ? nil : state.reader) { return store }
       let store = try opening?(forWriter) ?? path.flatMap { try open($0, forWriter: forWriter, state.configuration) }
       if forWriter { state.writer = store } else { state.reader = store }
+      if store != nil { state.opened = state.configuration }
       return store
     }
   }
@@ -242,7 +248,7 @@ final class StoreConnection: Sendable {
         try FileStore.openOrCreate(
           at: path, options: Self.options(state.configuration), allowsOtherFiles: true, disk: state.configuration.disk)
       }
-      state.writer = store
+      (state.writer, state.opened) = (store, state.configuration)
       return store
     }
   }
@@ -257,7 +263,7 @@ final class StoreConnection: Sendable {
     state.withLock { state in
       state.handles -= 1
       guard state.handles == 0 else { return nil }
-      defer { if path != nil || opening != nil { (state.writer, state.reader) = (nil, nil) } }
+      defer { if path != nil || opening != nil { (state.writer, state.reader, state.opened) = (nil, nil, nil) } }
       return [state.writer, state.reader].compactMap(\.self)
     }
   }

@@ -50,7 +50,7 @@ extension StoreConnection {
   private func watch(_ held: HeldTurn, in store: FileStore) {
     guard held.isWatched.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
     else { return }
-    let (limit, clock) = (configuration.longestSilence, clock)
+    let (limit, clock) = (configurationInForce.longestSilence, clock)
     Task.detached { [weak self, weak store] in
       var (uses, silence) = (held.uses, Duration.zero)
       // Slept in parts, so that a silence that begins during one part is not waited for up to twice its limit.
