@@ -79,7 +79,10 @@ struct WritingTests {
     let migrating = PricedFormat.Datastore.JSONStore(
       persistence: persistence, key: "Migrated", encoder: encoder,
       migrations: [.first: { decoder, data in try decoder.decode(Priced.self, from: data) }])
-    for datastore in [plain, migrating] {
+    let own = PricedFormat.Datastore(
+      persistence: persistence, key: "Own", encoder: { try encoder.encode($0) },
+      decoders: [.first: { data in try JSONDecoder().decode(Priced.self, from: data) }])
+    for datastore in [plain, migrating, own] {
       try await datastore.persist(Priced(id: 1))
       #expect(try await datastore.load(1) == Priced(id: 1))
     }

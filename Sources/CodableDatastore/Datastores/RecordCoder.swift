@@ -46,8 +46,8 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
       decoders.map { (VersionTag<Format>.text(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The user info of the encoder that the library asks; none if the app has a coder of its own.
-  var userInfo: [CodingUserInfoKey: any Sendable] { jsonEncoder?.userInfo ?? [:] }
+  /// The user info of the encoder that the library asks; nil if the app has a coder of its own.
+  var userInfo: [CodingUserInfoKey: any Sendable]? { coding == nil ? nil : jsonEncoder?.userInfo ?? [:] }
 
   func hasDecoder(for tag: String) -> Bool { decoders[tag] != nil }
 

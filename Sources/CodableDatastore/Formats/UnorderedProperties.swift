@@ -4,7 +4,8 @@ import StrataDocuments
 /// The properties of an instance that are written in any order: sets, and dictionaries that `Codable` writes as a list because their keys
 /// are neither texts nor integers. Each process writes them in an order of its own.
 ///
-/// Found from one encoding of an instance. A property within an optional that is nil there is not found.
+/// Found from one encoding of an instance, or from its stored properties if an app's own encoder writes it. A property within an optional
+/// that is nil there is not found.
 struct UnorderedProperties: Sendable {
   /// `set` and `pairs` by the paths of their fields; nil for a property that has an order.
   private let forms: [String: String?]
@@ -14,6 +15,23 @@ struct UnorderedProperties: Sendable {
     // A property that cannot be encoded was refused by the coder before this.
     try? instance.encode(to: encoder)
     forms = encoder.found.forms
+  }
+
+  /// Runs no code of the app, whose own encoder may have user info that the type cannot do without.
+  init(ofStored instance: Any) {
+    var forms: [String: String?] = [:]
+    func add(_ value: Any, at path: DocumentPath) {
+      let mirror = Mirror(reflecting: value)
+      for child in mirror.children {
+        if mirror.displayStyle == .optional { return add(child.value, at: path) }
+        guard mirror.displayStyle == .struct, let label = child.label else { return }
+        let (place, form) = (path.appending(label), type(of: child.value) as? any UnorderedValue.Type)
+        forms[place.description] = .some(form?.form)
+        if form == nil { add(child.value, at: place) }
+      }
+    }
+    add(instance, at: .root)
+    self.forms = forms
   }
 
   /// Notes them in a descriptor, which keeps those that other processes have found.

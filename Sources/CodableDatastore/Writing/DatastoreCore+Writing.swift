@@ -82,7 +82,8 @@ extension DatastoreCore {
   /// Finds out once which properties are written in any order, so that the next write notes them in the descriptor.
   private func findUnorderedProperties(of instance: Instance) {
     guard unordered.withLock({ $0 == nil }) else { return }
-    let found = UnorderedProperties(of: instance, userInfo: coder.userInfo)
+    let found =
+      coder.userInfo.map { UnorderedProperties(of: instance, userInfo: $0) } ?? UnorderedProperties(ofStored: instance)
     unordered.withLock { $0 = found }
     written.withLock { $0 = nil }
   }
