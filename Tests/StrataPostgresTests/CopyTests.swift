@@ -246,6 +246,32 @@ struct CopyTests {
     let twice = try #require(#expect(throws: StorageError.self) { try HistoryUpload.run(from: other, to: server) })
     #expect("\(twice)".contains("empty"))
   }
+
+  @Test("a copy whose connection is lost at its end does not say that nothing was written")
+  func lostAtTheEnd() throws {
+    let (server, source) = (try #require(TestServer.shared), try history(5))
+    let target = try TestServer.store(record: Self.record)
+    let schema = target.url.schema
+    // The end of the transaction ends the connection.
+    let made = server.psql(
+      """
+      create function \(schema).leave() returns trigger language plpgsql as $$
+      begin
+        perform pg_terminate_backend(pg_backend_pid());
+        perform pg_sleep(60);
+        return null;
+      end $$;
+      create constraint trigger leave after insert on \(schema).commit deferrable initially deferred
+        for each row execute function \(schema).leave();
+      """)
+    #expect(made == 0)
+    let error = try #require(#expect(throws: StorageError.self) { try HistoryUpload.run(from: source, to: target) })
+    guard case .server(.outcomeUnknown, let reason) = error else {
+      Issue.record("another error: \(error)")
+      return
+    }
+    #expect(!reason.contains("nothing was written"))
+  }
 }
 
 extension FileStore {

@@ -48,9 +48,14 @@ extension StorageError {
     .server(.unreachable, reason: "no connection to \(url): \(reason)")
   }
 
-  /// A connection was lost, and no other was made in time; nothing was written.
-  static func lostConnection(to url: ServerURL, _ reason: String) -> StorageError {
-    .server(.unreachable, reason: "the connection to \(url) was lost (\(reason)); nothing was written, try again")
+  /// A connection was lost, and no other was made in time.
+  ///
+  /// - Parameter remedy: The way to find out what was written; nil if nothing was.
+  static func lostConnection(to url: ServerURL, _ reason: String, _ remedy: String? = nil) -> StorageError {
+    .server(
+      remedy == nil ? .unreachable : .outcomeUnknown,
+      reason: "the connection to \(url) was lost (\(reason)); "
+        + (remedy.map { "whether it was written is not known: \($0)" } ?? "nothing was written, try again"))
   }
 
   static func unordered(_ name: TreeName) -> StorageError {

@@ -57,7 +57,7 @@ package struct HistoryUpload {
   ) throws(StorageError) -> Report {
     try target.requireWritable()
     let upload = try HistoryUpload(from: source, to: target, progress)
-    let report = try upload.inTransaction(under: "one") { upload throws(StorageError) in try upload.copy() }
+    let report = try upload.inTransaction { upload throws(StorageError) in try upload.copy() }
     for table in ["current", "history", "commit", "tree"] {
       _ = try? upload.connection.exchange(upload.tables.statement("analyze {\(table)}"))
     }
@@ -83,7 +83,7 @@ package struct HistoryUpload {
     try target.requireWritable()
     func locked(_ body: (inout HistoryUpload) throws(StorageError) -> Bool) throws(StorageError) -> Bool {
       let upload = try HistoryUpload(from: source, to: target, progress)
-      let isDone = try upload.inTransaction(under: "one and \(target.tables.boundsWaiting)", body)
+      let isDone = try upload.inTransaction(body)
       if isDone { _ = try? upload.connection.exchange(Statement("notify \(target.tables.channel)")) }
       return isDone
     }
@@ -96,13 +96,11 @@ package struct HistoryUpload {
         return true
       }
     } catch {
-      guard error.isWorthWaiting else { throw error }
+      guard case .server(.outcomeUnknown, _) = error else { throw error }
       // A transaction under way has taken the lock of the row or never will: the holder of the lock sees now how it ended.
-      guard let isThere = try? locked({ $0.head == head.identity }) else {
-        throw .lostConnection(to: target.url, "whether the commits are there the next exchange finds out")
-      }
-      if isThere { return true }
-      throw error
+      guard let isThere = try? locked({ $0.head == head.identity }) else { throw error }
+      guard isThere else { throw .lostConnection(to: target.url, "before the commits were there") }
+      return true
     }
   }
 
@@ -186,23 +184,25 @@ package struct HistoryUpload {
 
   /// Runs a closure that writes, under the lock of the store's row, and commits all of it or nothing.
   private func inTransaction<R>(
-    under condition: String, _ body: (inout HistoryUpload) throws(StorageError) -> R
+    _ body: (inout HistoryUpload) throws(StorageError) -> R
   ) throws(StorageError) -> R {
     let result = try connection.inTransaction { () throws(StorageError) in
       var upload = self
-      try upload.lock(condition)
+      try upload.lock()
       let result = try body(&upload)
       try upload.send()
       return result
     }
-    try target.refreshed()
+    // All of it is there, whatever becomes of this question.
+    _ = try? target.refreshed()
     return result
   }
 
   /// Takes the lock, and reads the server's state, which does not change until the end of the transaction.
-  private mutating func lock(_ condition: String) throws(StorageError) {
+  private mutating func lock() throws(StorageError) {
     let rows = try connection.exchange([
-      tables.statement("update {store} set newest = newest where \(condition) returning newest, oldest, next_tree"),
+      tables.statement(
+        "update {store} set newest = newest where one and \(tables.boundsWaiting) returning newest, oldest, next_tree"),
       // Each statement sees all that was committed before the lock was taken.
       tables.statement(
         "select c.origin, c.origin_number from {store} s join {commit} c on c.number = s.head where s.one"),

@@ -9,41 +9,45 @@ extension ServerStore {
   /// transactions that no writer waits for. The next pruning removes what an interrupted one has left.
   package func prune(before oldest: UInt64) throws(StorageError) {
     try requireWritable()
-    let moved = try pool.with { connection throws(StorageError) in
-      try connection.exchange(
-        tables.statement(
-          """
-          update {store} set oldest = greatest(oldest, $1) where one and head >= $1 and \(tables.boundsWaiting) returning oldest
-          """, [.number(oldest)]))
+    try pool.with { connection throws(StorageError) in
+      try connection.leavingOpen("prune again, which goes on where this ended") { () throws(StorageError) in
+        try prune(before: oldest, connection)
+      }
     }
+  }
+
+  private func prune(before oldest: UInt64, _ connection: Connection) throws(StorageError) {
+    let moved = try connection.exchange(
+      tables.statement(
+        """
+        update {store} set oldest = greatest(oldest, $1) where one and head >= $1 and \(tables.boundsWaiting) returning oldest
+        """, [.number(oldest)]))
     guard moved.count == 1 else { return }
     let bound = SQLValue.int(moved.int(0, 0))
-    try pool.with { connection throws(StorageError) in
-      try inSteps(
+    try inSteps(
+      """
+      delete from {history} h using (
+        select g.tree, g.key, g.born from {history} g where g.died <= $1 and not exists (
+          select 1 from {name} n
+          where n.died = \(Tables.never) and n.number < $1 and n.number >= g.born and n.number < g.died) limit \(Self.step)) g
+      where h.tree = g.tree and h.key = g.key and h.born = g.born
+      """, [bound], connection)
+    try removeCommits(before: bound, connection)
+    try connection.exchange([
+      tables.statement(
         """
-        delete from {history} h using (
-          select g.tree, g.key, g.born from {history} g where g.died <= $1 and not exists (
-            select 1 from {name} n
-            where n.died = \(Tables.never) and n.number < $1 and n.number >= g.born and n.number < g.died) limit \(Self.step)) g
-        where h.tree = g.tree and h.key = g.key and h.born = g.born
-        """, [bound], connection)
-      try removeCommits(before: bound, connection)
-      try connection.exchange([
-        tables.statement(
-          """
-          delete from {change} a where a.number < $1 and not exists (select 1 from {commit} c where c.number = a.number)
-          """, [bound]),
-        tables.statement("delete from {token} where at < current_timestamp - interval '7 days'"),
-        Statement("notify \(tables.channel)"),
-      ])
-      try inSteps(
-        """
-        delete from {value} v using (
-          select w.number from {value} w where not exists (select 1 from {current} c where c.value = w.number)
-            and not exists (select 1 from {history} h where h.value = w.number) limit \(Self.step)) w
-        where v.number = w.number
-        """, [], connection)
-    }
+        delete from {change} a where a.number < $1 and not exists (select 1 from {commit} c where c.number = a.number)
+        """, [bound]),
+      tables.statement("delete from {token} where at < current_timestamp - interval '7 days'"),
+      Statement("notify \(tables.channel)"),
+    ])
+    try inSteps(
+      """
+      delete from {value} v using (
+        select w.number from {value} w where not exists (select 1 from {current} c where c.value = w.number)
+          and not exists (select 1 from {history} h where h.value = w.number) limit \(Self.step)) w
+      where v.number = w.number
+      """, [], connection)
   }
 
   /// The rows that one transaction deletes: a server cleans up behind short transactions.
