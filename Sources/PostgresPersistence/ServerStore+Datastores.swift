@@ -40,7 +40,7 @@
     fileprivate init(_ type: String) {
       switch type {
       case "Int", "Int64", "Int32", "Int16", "Int8", "UInt32", "UInt16", "UInt8": self = .integer
-      case "String": self = .text
+      case "String": self = .string
       case "UUID": self = .uuid
       default: self = .other
       }

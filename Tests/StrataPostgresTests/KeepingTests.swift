@@ -348,6 +348,48 @@ struct KeepingTests {
     #expect(try ServerStore.open(store.url).newest.commit == store.newest.commit)
   }
 
+  @Test("an identifier with a zero character, which the server's texts cannot hold, leaves the other rows readable")
+  func zeroInView() throws {
+    let store = try filled()
+    let server = try #require(TestServer.shared)
+    let tree = try #require(try store.newest.served(Self.records)).number
+    try store.change { transaction throws(StorageError) in
+      // As the texts “a”, “b”, a zero and “c”, and “d” lie in keys.
+      for key in [[0x61], [0x62, 0x00, 0xFF, 0x63], [0x64]] as [[UInt8]] {
+        try transaction.set([2] + key + [0], [1, 0x31] + Array("{}".utf8), in: Self.records)
+      }
+    }
+    let view = ReportingView(name: "City", tree: tree, identifier: .string, isJSON: true)
+    try store.setReportingViews([view])
+    let rows = server.query(
+      "select identifier from \(store.url.schema).\"City\" where identifier in ('a', 'd') order by 1")
+    #expect(rows == ["a", "d"])
+  }
+
+  @Test("a view follows the attributes of its records' tree, which tell the coding of the records")
+  func viewFollowsAttributes() throws {
+    let server = try #require(TestServer.shared)
+    let url = try server.url()
+    let store = try ServerStore.open(
+      url, creates: true,
+      reporting: { view in
+        try view.served(Self.records).map {
+          [ReportingView(name: "City", tree: $0.number, identifier: .integer, isJSON: $0.attributes == [1])]
+        } ?? []
+      })
+    func columns() -> [String] {
+      server.query(
+        "select column_name from information_schema.columns where table_schema = '\(url.schema)' and table_name = 'City' and ordinal_position = 3"
+      )
+    }
+    try store.change { transaction throws(StorageError) in
+      try transaction.createTree(Self.records, kind: .records, attributes: [1])
+    }
+    #expect(columns() == ["document"])
+    try store.change { transaction throws(StorageError) in try transaction.setAttributes([2], of: Self.records) }
+    #expect(columns() == ["content"])
+  }
+
   @Test("a program that knows an older state leaves the view of what another one has made since")
   func viewsOfOthers() throws {
     let server = try #require(TestServer.shared)
@@ -386,7 +428,7 @@ struct KeepingTests {
     #expect(names() == ["Alike", "City", "Mine"])
     server.psql("create view \(schema).report as select identifier from \(schema).\"City\"")
     // Of another shape, under another's name, and a new one.
-    let failures = try store.setReportingViews([view("City", .text), view("Mine"), view("Town")])
+    let failures = try store.setReportingViews([view("City", .string), view("Mine"), view("Town")])
     #expect(failures.count == 2)
     #expect(failures[0].contains("“City”") && failures[0].contains("depend"))
     #expect(failures[1].contains("“Mine”"))

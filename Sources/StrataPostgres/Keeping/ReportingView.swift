@@ -4,7 +4,11 @@ package import StrataEngine
 /// never reads it.
 package struct ReportingView: Hashable, Sendable {
   /// How the identifier is stored in a key.
-  package enum Identifier: Hashable, Sendable { case integer, text, uuid, other }
+  package enum Identifier: Hashable, Sendable {
+    case integer, string, uuid, other
+    /// A string as earlier versions showed it: one with a zero character kept every row from being read.
+    case text
+  }
 
   package var name: String
   package var tree: Int32
@@ -36,6 +40,7 @@ package struct ReportingView: Hashable, Sendable {
   }
 
   private var key: String {
+    let text = "convert_from(substr(r.key, 2, length(r.key) - 2), 'UTF8')"
     let magnitude = "('x' || lpad(encode(substr(r.key, 2), 'hex'), 16, '0'))::bit(64)::bigint"
     return switch identifier {
     case .integer:
@@ -44,7 +49,9 @@ package struct ReportingView: Hashable, Sendable {
         when get_byte(r.key, 0) = 12 then \(magnitude) + 1
         else \(magnitude) + 1 - (1::bigint << (8 * (20 - get_byte(r.key, 0)))) end
       """
-    case .text: "convert_from(substr(r.key, 2, length(r.key) - 2), 'UTF8')"
+    // The server's texts hold no zero character.
+    case .string: "case when position('\\x00'::bytea in substr(r.key, 2, length(r.key) - 2)) = 0 then \(text) end"
+    case .text: text
     case .uuid: "encode(substr(r.key, 2), 'hex')::uuid"
     case .other: "encode(r.key, 'hex')"
     }

@@ -25,7 +25,7 @@ package final class ServerTransaction: WriteTransaction {
     var readsCatalog = false
     var lease: Lease.Claim?
     var restores: UInt64?
-    /// Whether a tree of records came or went.
+    /// Whether a tree of records came or went, or has other attributes.
     var hasOtherRecords = false
     var hasEnded = false
 
@@ -129,7 +129,6 @@ package final class ServerTransaction: WriteTransaction {
     guard !name.bytes.isEmpty, name.bytes.count <= ServerLimits.key else { throw .keyTooLong(name.bytes.count) }
     guard try load(name) == nil else { throw .treeExists(name) }
     try create(name, TreeDraft(tree: try newTreeNumber(), kind: kind, attributes: attributes.array))
-    if kind == .records { try locked { $0.hasOtherRecords = true } }
   }
 
   func create(_ name: TreeName, _ tree: TreeDraft) throws(StorageError) {
@@ -137,12 +136,12 @@ package final class ServerTransaction: WriteTransaction {
       let before = state.trees[name]
       state.trees[name] = tree
       state.trees[name]?.dropped = before?.stored ?? before?.dropped
+      if tree.kind == .records { state.hasOtherRecords = true }
     }
   }
 
   package func dropTree(_ name: TreeName) throws(StorageError) {
     try change(name) { tree in (tree.isGone, tree.writes) = (true, SortedWrites()) }
-    try locked { $0.hasOtherRecords = true }
   }
 
   package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
@@ -155,6 +154,7 @@ package final class ServerTransaction: WriteTransaction {
       guard var tree = state.trees.removeValue(forKey: name) else { return }
       body(&tree)
       state.trees[name] = tree
+      if tree.kind == .records { state.hasOtherRecords = true }
     }
   }
 
