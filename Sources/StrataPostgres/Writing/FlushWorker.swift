@@ -112,8 +112,9 @@ final class FlushWorker: @unchecked Sendable {
         owesRollback = true
         // 40003: the server itself does not know how it ended.
         if connection.isLost || connection.refusal?.state == "40003" {
-          if try claim(flush.token, after: error, until: deadline) {
-            return try committed(flush.token, drafts.count, store)
+          if let commits = try claim(flush.token, of: drafts.count, after: error, until: deadline) {
+            _ = try? store.refreshed()
+            return commits
           }
           if isBegun { throw conflict }
           guard monotonicClock() < deadline else { throw error }
@@ -192,13 +193,13 @@ final class FlushWorker: @unchecked Sendable {
 
   // MARK: After a lost connection
 
-  /// Finds out whether a flush that ended without an answer is committed; if it is not, it never will be.
+  /// Finds out whether a flush that ended without an answer is committed, and returns its commits; if it is not, it never will be.
   ///
   /// The token is not looked up, for the flush may still be under way: it is taken. The insertion waits for a flush that is under way and
   /// sees its row, or it comes first and makes a late flush fail.
   private func claim(
-    _ token: [UInt8], after loss: StorageError, until deadline: Int64
-  ) throws(StorageError) -> Bool {
+    _ token: [UInt8], of count: Int, after loss: StorageError, until deadline: Int64
+  ) throws(StorageError) -> [ServerCommit]? {
     connection = nil
     while true {
       do throws(StorageError) {
@@ -210,15 +211,20 @@ final class FlushWorker: @unchecked Sendable {
             on conflict (token) do nothing
             """, [.bytes(token)]),
           tables.statement("select t.number from {token} t where t.token = $1", [.bytes(token)]),
+          tables.statement(
+            """
+            select \(tables.commitColumns) from {token} t join {commit} c
+              on c.number > t.number - t.count and c.number <= t.number
+            where t.token = $1 order by c.number
+            """, [.bytes(token)]),
         ])
         guard answers[1].count == 1 else { throw .damagedOnServer("a token that was written is missing") }
-        let isCommitted = !answers[1].isNull(0, 0)
+        if answers[1].isNull(0, 0) { return nil }
+        guard answers[2].count == count else { throw .damagedOnServer("the commits of a token are missing") }
         // Written after it, and answered when durable, so that a standby that has this has the commit too.
-        if isCommitted {
-          try connection.exchange(
-            tables.statement("update {token} set at = current_timestamp where token = $1", [.bytes(token)]))
-        }
-        return isCommitted
+        try connection.exchange(
+          tables.statement("update {token} set at = current_timestamp where token = $1", [.bytes(token)]))
+        return try answers[2].commits()
       } catch {
         guard error.isWorthWaiting, monotonicClock() < deadline else {
           throw .server(
@@ -231,23 +237,6 @@ final class FlushWorker: @unchecked Sendable {
         rest(milliseconds: 100)
       }
     }
-  }
-
-  /// The commits of a flush that turned out to be committed.
-  private func committed(
-    _ token: [UInt8], _ count: Int, _ store: ServerStore
-  ) throws(StorageError) -> [ServerCommit] {
-    let rows = try pool.read(
-      tables.statement(
-        """
-        select \(tables.commitColumns) from {token} t join {commit} c
-          on c.number > t.number - t.count and c.number <= t.number
-        where t.token = $1 order by c.number
-        """, [.bytes(token)]))
-    guard rows.count == count else { throw .damagedOnServer("the commits of a token are missing") }
-    let commits = try rows.commits()
-    _ = try? store.refreshed()
-    return commits
   }
 
   // MARK: Conflicts
