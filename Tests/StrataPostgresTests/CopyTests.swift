@@ -247,6 +247,17 @@ struct CopyTests {
     #expect("\(twice)".contains("empty"))
   }
 
+  @Test("the refusal of a key that is too long for a server names the key and its commit")
+  func longKey() throws {
+    let source = FileStore.memory()
+    let key = Array("key of many bytes".utf8) + [UInt8](repeating: 0x61, count: 1_000)
+    try source.make { try $0.createTree(Self.entries, kind: .entries) }
+    try source.make { try $0.insert(key, .none, in: Self.entries) }
+    let server = try TestServer.store(record: Self.record)
+    let error = try #require(#expect(throws: StorageError.self) { try HistoryUpload.run(from: source, to: server) })
+    #expect("\(error)".contains("#2") && "\(error)".contains("key of many bytes"), "\(error)")
+  }
+
   @Test("a copy whose connection is lost at its end does not say that nothing was written")
   func lostAtTheEnd() throws {
     let (server, source) = (try #require(TestServer.shared), try history(5))

@@ -41,12 +41,8 @@ extension HistoryUpload {
     var cursor = try difference(old, new, tree: tree.name)
     var draft = CommitDraft()
     while let next = try cursor.next() {
-      let key = next.key.array
-      try check(key)
-      var write = KeyWrite()
-      if let payload = next.new?.payload { write = try self.write(payload, in: tree) }
       draft.writes.append(
-        DraftWrite(TreeKey(tree: number, key: key), write, isRecord: isCounted && tree.kind == .records))
+        try write(next.key, next.new?.payload, in: tree, number, isRecord: isCounted && tree.kind == .records))
       if draft.writes.count == 5_000 {
         add(draft)
         draft = CommitDraft()
@@ -61,9 +57,28 @@ extension HistoryUpload {
     guard key.count <= ServerLimits.key else { throw .keyTooLong(key.count) }
   }
 
-  private func write(_ payload: Payload, in tree: Tree) throws(StorageError) -> KeyWrite {
+  /// The write of an entry; of one that is too long, the error names its key and the commit.
+  private func write(
+    _ key: Bytes, _ payload: Payload?, in tree: Tree, _ number: Int32, isRecord: Bool = false
+  ) throws(StorageError) -> DraftWrite {
+    let key = key.array
+    do throws(StorageError) {
+      try check(key)
+      return DraftWrite(TreeKey(tree: number, key: key), try write(payload, in: tree), isRecord: isRecord)
+    } catch {
+      switch error {
+      case .keyTooLong, .valueTooLong:
+        let shown = TreeName(Array(key.prefix(60)))
+        throw .refused("commit #\(commit) cannot be copied: \(error), at “\(shown)” in \(tree.name)")
+      default: throw error
+      }
+    }
+  }
+
+  private func write(_ payload: Payload?, in tree: Tree) throws(StorageError) -> KeyWrite {
     switch payload {
-    case .none: return KeyWrite(payload: ServerPayload.none)
+    case nil: return KeyWrite()
+    case .some(.none): return KeyWrite(payload: ServerPayload.none)
     case .bytes(let bytes): return KeyWrite(payload: .bytes(bytes.array))
     case .record(.served(let record)): return KeyWrite(payload: .record(writtenBy: record.commit))
     case .record(let reference):
@@ -91,10 +106,7 @@ extension HistoryUpload {
     try cursor.seekToStart()
     var rows = CopyRows(connection, tables)
     while let entry = cursor.current {
-      let key = entry.key.array
-      try check(key)
-      try rows.add(
-        DraftWrite(TreeKey(tree: target, key: key), try write(entry.payload, in: tree)), number: number, isFirst: true)
+      try rows.add(try write(entry.key, entry.payload, in: tree, target), number: number, isFirst: true)
       try cursor.next()
     }
     try rows.finish()

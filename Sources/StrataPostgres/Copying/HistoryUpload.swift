@@ -22,6 +22,8 @@ package struct HistoryUpload {
   var waiting: [Statement] = []
   var waitingBytes = 0
   private var applied: [String: UInt64] = [:]
+  /// The commit of the source that is written.
+  private(set) var commit: UInt64 = 0
   /// The server's number of a commit of the source that wrote a value; 0 means whichever commit has the value here.
   private(set) var writer: (UInt64) -> UInt64 = { $0 }
 
@@ -223,17 +225,18 @@ package struct HistoryUpload {
   ///
   /// - Parameters:
   ///   - base: The newest state that the server has.
-  ///   - commit: Returns the draft of a commit on the server, from its place among them.
+  ///   - draft: Returns the draft of a commit on the server, from its place among them.
   private mutating func write(
     _ numbers: [UInt64], after base: View, head: View,
-    as commit: (Int, CommitRecord) throws(StorageError) -> ServerCommit
+    as draft: (Int, CommitRecord) throws(StorageError) -> ServerCommit
   ) throws(StorageError) {
     var before = base
     for (place, number) in numbers.enumerated() {
+      commit = number
       let view = try source.view(at: number)
-      let commit = try commit(place, view.commit)
-      try insert(commit)
-      try write(commit.record.names)
+      let draft = try draft(place, view.commit)
+      try insert(draft)
+      try write(draft.record.names)
       let parent = view.commit.parents.first ?? 0
       let followsParent = parent == before.commit.number
       try writeDifference(from: before, to: view, number: newest, isCounted: followsParent)

@@ -118,7 +118,7 @@ extension VerbRun {
       let server = try ServerStore.ofDatastores(
         ServerURL(parsing: url), creates: true, options: serverOptions())
       let report = try HistoryUpload.run(from: source, to: server) { meter.report($0, $1) }
-      for failure in try server.setReportingViews(ReportingView.all(of: server.newest)) { complain(failure) }
+      server.keepReporting()
       return report
     }
 
