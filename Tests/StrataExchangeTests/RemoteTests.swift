@@ -1,3 +1,4 @@
+import Dispatch
 import StrataModel
 import StrataDocuments
 import StrataExpressions
@@ -117,6 +118,22 @@ struct RemoteTests {
     #expect(state.remote.exchangedAt != nil && state.remote.location == "/nowhere")
     try exchange.forget("bob")
     #expect(try own.pins.isEmpty)
+  }
+
+  @Test("remotes that several programs add at the same time are all there")
+  func addedAtOnce() throws {
+    let folder = "/tmp/strata-remotes-\(UInt64.random(in: 0 ... .max))"
+    defer { try? removeFolder(folder) }
+    _ = try EngineStore.open(path: folder, program: "test", author: "ada", creates: true)
+    try RemotesFile(storeAt: folder).add(Remote(name: "first", location: "/nowhere"))
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 16) { number in
+      do {
+        try RemotesFile(storeAt: folder).add(Remote(name: "bob\(number)", location: "/nowhere"))
+      } catch { failures.withLock { $0.append("\(error)") } }
+    }
+    #expect(failures.withLock { $0 } == [])
+    #expect(try RemotesFile(storeAt: folder).read().count == 17)
   }
 
   @Test("names of the other side come when they are asked for, under the remote's, and never over ours")

@@ -51,7 +51,7 @@ extension Disk {
   /// Opens the file at a path and takes its lock, waiting for at most `patience` seconds. Returns nil if there is no file.
   ///
   /// - Parameter refusal: Returns the error for a file whose lock is held elsewhere, or, without a file, for a name that always changes.
-  func openLocked(
+  package func openLocked(
     _ path: String, patience: Double, refusal: ((any DiskFile)?) throws(StorageError) -> StorageError
   ) throws(StorageError) -> (any DiskFile)? {
     // The name leads elsewhere if its owner was just done with it. The lock of a file without a name keeps no process away.

@@ -56,7 +56,18 @@ package struct RemotesFile {
     return remotes
   }
 
-  package func write(_ remotes: [Remote]) throws {
+  /// Changes the list under the lock of its file, which keeps a change by another process from being lost.
+  private func change(_ body: (inout [Remote]) throws -> Void) throws {
+    let locked = try SystemDisk().openLocked(path, patience: 10) { _ in
+      .busy(what: "another program changes \(path)")
+    }
+    defer { withExtendedLifetime(locked) {} }
+    var remotes = try read()
+    try body(&remotes)
+    try write(remotes)
+  }
+
+  private func write(_ remotes: [Remote]) throws {
     var lines: [UInt8] = []
     for remote in remotes.sorted(by: { $0.name < $1.name }) {
       var members: [Document.Member] = [
@@ -84,21 +95,22 @@ package struct RemotesFile {
     if RemoteLocation.isServer(path) { throw ModelError.refused(reason: Self.refusalOfServer) }
     try Self.check(remote.name)
     _ = try RemoteLocation(parsing: remote.location)
-    let remotes = try read()
-    if remotes.contains(where: { $0.name == remote.name }) { throw ExchangeError.remoteExists(remote.name) }
-    try write(remotes + [remote])
+    try change { remotes in
+      if remotes.contains(where: { $0.name == remote.name }) { throw ExchangeError.remoteExists(remote.name) }
+      remotes.append(remote)
+    }
   }
 
   func recordExchange(with name: String, at moment: Int64) throws {
-    var remotes = try read()
-    guard let position = remotes.firstIndex(where: { $0.name == name }) else { return }
-    remotes[position].exchangedAt = moment
-    try write(remotes)
+    guard try read().contains(where: { $0.name == name }) else { return }
+    try change { remotes in
+      for place in remotes.indices where remotes[place].name == name { remotes[place].exchangedAt = moment }
+    }
   }
 
   package func remove(_ name: String) throws {
     _ = try remote(name)
-    try write(read().filter { $0.name != name })
+    try change { $0.removeAll { $0.name == name } }
   }
 
   /// Names occur in the names of commits and on command lines.
