@@ -13,6 +13,26 @@ import Testing
 
 @Suite("What an exchange remembers of the commits of a store")
 struct AncestryTests {
+  @Test("the bases of a merge after criss-crosses of criss-crosses are all of those that it reads")
+  func basesOfBases() {
+    func identity(_ number: UInt64) -> CommitIdentity { CommitIdentity(origin: 1, number: number) }
+    var graph = CommitGraph(generation: 0)
+    // Three bases (7, 9, 11) have three bases of their own (4, 5, 6). Two of those alone have commit 1 in common.
+    let parents: [[UInt64]] = [
+      [], [1], [1], [3], [3, 2], [2], [4, 6], [4, 5], [8, 6], [4, 5], [10, 6], [7, 9], [12, 11], [7, 9], [14, 11],
+    ]
+    for (place, parents) in parents.enumerated() {
+      let number = UInt64(place + 1)
+      graph.add(
+        CommitRecord(
+          number: number, identity: identity(number), parents: parents, date: 0, program: "", author: "", action: ""),
+        nil)
+    }
+    #expect(graph.nearestCommonAncestors(identity(13), identity(15)) == [7, 9, 11].map(identity))
+    #expect(graph.nearestCommonAncestors(identity(4), identity(6)) == [identity(1)])
+    #expect(graph.basesOfMerge(identity(13), identity(15)).contains(identity(1)))
+  }
+
   private func inFolder(_ body: (String) throws -> Void) throws {
     let folder = "/tmp/strata-ancestry-\(UInt64.random(in: 0 ... .max))"
     mkdir(folder, 0o755)

@@ -316,15 +316,20 @@ package struct CommitGraph: Sendable {
   /// each with those before it. The nearest come first.
   func basesOfMerge(_ left: CommitIdentity, _ right: CommitIdentity) -> [CommitIdentity] {
     var bases: [CommitIdentity] = []
+    var searched: Set<[CommitIdentity]> = []
     var open = [([left][...], right)]
     while let (one, other) = open.popLast() {
       let nearest = nearestCommonAncestors(ofMerge: one, other)
-      let new = nearest.filter { !bases.contains($0) }
-      bases += new
-      if !new.isEmpty { open += nearest.indices.dropFirst().map { (nearest[..<$0], nearest[$0]) } }
+      // Known bases in another company have common ancestors of their own.
+      guard searched.count < Self.mostSearches, searched.insert(nearest).inserted else { continue }
+      bases += nearest.filter { !bases.contains($0) }
+      open += nearest.indices.dropFirst().map { (nearest[..<$0], nearest[$0]) }
     }
     return bases
   }
+
+  /// Histories of people have few; a forged one may have any number.
+  private static let mostSearches = 256
 
   /// Other merges of the parents of a merge.
   func mergesOfTheSame(as commit: CommitIdentity) -> [CommitIdentity] {

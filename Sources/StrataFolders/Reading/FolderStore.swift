@@ -80,8 +80,9 @@ package final class FolderStore: ReadableStore {
     var report: [String] = []
     var damage: String?
     let pointer = try currentIteration(of: contents, damage: &damage)
-    // A file that was damaged or missing may be there by now.
-    if let known, known.pointer == pointer, known.damage == nil, damage == nil { return known }
+    // A file that was damaged or missing may be there by now. While it is not, all iterations need not be walked again.
+    func isStillUnreadable() -> Bool { pointer.map { (try? contents.iteration($0)) == nil } ?? false }
+    if let known, known.pointer == pointer, damage == nil, known.damage == nil || isStillUnreadable() { return known }
     guard let pointer else {
       return State(history: FolderHistory(), head: FolderView(empty: contents), report: [], damage: damage)
     }
