@@ -33,25 +33,25 @@
     package var roundTrips: Int { engine.roundTrips }
 
     package func heads() throws -> [CommitIdentity] {
-      let heads = try explaining { try peer.heads() }
+      let heads = try peer.heads()
       told = heads.first
       return heads
     }
 
     package func prepare() { peer.prepare() }
 
-    package func pins() throws -> [PeerPin] { try explaining { try peer.pins() } }
+    package func pins() throws -> [PeerPin] { try peer.pins() }
 
     package func fetch(
       haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
     ) throws {
-      try explaining { try peer.fetch(haves: haves, wants: wants, of: tips, take: take) }
+      try peer.fetch(haves: haves, wants: wants, of: tips, take: take)
     }
 
-    package func haves() throws -> [Have] { try explaining { try peer.haves() } }
+    package func haves() throws -> [Have] { try peer.haves() }
 
     package func push(_ commits: OutgoingCommits) throws -> Bool {
-      try explaining {
+      do {
         if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
         let there = try exchange.graph()
         let (graph, source) = (commits.graph, commits.store.engine)
@@ -77,20 +77,13 @@
         told = commits.head
         engine.keepReporting()
         return true
+      } catch let error as StorageError {
+        throw ModelError(error)
       }
     }
 
     private static func place(of identity: CommitIdentity, in graph: CommitGraph) -> HistoryUpload.Place? {
       graph.number(of: identity).map { ($0, identity) }
-    }
-
-    /// Turns errors of the server into errors of the model.
-    private func explaining<R>(_ body: () throws -> R) throws -> R {
-      do {
-        return try body()
-      } catch let error as StorageError {
-        throw ModelError(error)
-      }
     }
   }
 

@@ -75,12 +75,8 @@ final class BrowsingServer: Sendable {
       guard let line = StreamLine(bytes) else { return }
       do {
         try answer(line)
-      } catch let error as ModelError {
-        try say([.init("error", .string("\(error)"))])
-      } catch let error as StorageError {
-        try say([.init("error", .string("\(ModelError(error))"))])
-      } catch let error as DiskError {
-        try say([.init("error", .string("\(error)"))])
+      } catch let error where error is ModelError || error is StorageError || error is DiskError {
+        try say([.init("error", .string("\((error as? StorageError).map { ModelError($0) } ?? error)"))])
       }
     }
   }

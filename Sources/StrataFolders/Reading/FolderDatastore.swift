@@ -32,18 +32,18 @@ package struct FolderDatastore: ReadableDatastore {
 }
 
 extension FolderDatastore {
-  /// Opens a datastore that an iteration names, once for all states that name the same root.
+  /// Opens a datastore, once for all states that name the same root.
+  ///
+  /// - Parameter root: Nil if it was never written.
   static func open(
-    _ key: String, _ reference: IterationFile.Reference, in snapshot: DatedIdentifier, contents: FolderContents
+    _ key: String, _ root: (file: String, folder: String)?, contents: FolderContents
   ) -> FolderDatastore {
-    guard let root = reference.root else {
+    guard let root else {
       return FolderDatastore(key, of: .success(EntryList(source: contents.pageFiles(of: ""), pages: [])))
     }
-    let folder = FolderLayout.datastore(reference.folder, in: snapshot)
-    let file = FolderLayout.root(root, of: folder)
     do throws(FolderError) {
-      return try contents.datastores.value(of: [key, file]) { () throws(FolderError) in
-        FolderDatastore(key: key, try contents.root(file), in: folder, contents: contents)
+      return try contents.datastores.value(of: [key, root.file]) { () throws(FolderError) in
+        FolderDatastore(key: key, try contents.root(root.file), in: root.folder, contents: contents)
       }
     } catch {
       return FolderDatastore(key, of: .failure(error))

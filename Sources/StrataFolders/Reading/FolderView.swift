@@ -27,8 +27,8 @@ package struct FolderView: ReadableView {
   package func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? { folderDatastore(key) }
 
   func folderDatastore(_ key: String) -> FolderDatastore? {
-    guard let snapshot, let reference = iteration.datastores[key] else { return nil }
-    return FolderDatastore.open(key, reference, in: snapshot, contents: contents)
+    guard iteration.datastores[key] != nil else { return nil }
+    return FolderDatastore.open(key, rootFile(of: key), contents: contents)
   }
 
   /// The file and folder of a datastore's root; nil if it does not exist or was never written.

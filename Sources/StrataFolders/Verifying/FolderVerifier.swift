@@ -71,10 +71,7 @@ package struct FolderVerifier {
           .note, .historyEnds,
           "the commit before the oldest, \(identifier), is not in the folder: the history was cut there"))
     case .unreadable(let error):
-      add(
-        FolderFinding(
-          .damage, .unreadableFile, file: error.file, "\(error.reason); the history ends after it",
-          remedy: FolderFinding.backup))
+      add(FolderFinding(error, lost: "; the history ends after it"))
     case .loop(let link):
       add(FolderFinding(.damage, .historyLoops, file: link.file, "the links of the history lead back to this commit"))
     }
@@ -103,7 +100,7 @@ package struct FolderVerifier {
         for key in view.iteration.datastores.keys.sorted() { checkRoot(of: key, in: view, after: previous) }
         previous = view
       } catch {
-        add(FolderFinding(.damage, .unreadableFile, file: error.file, error.reason, remedy: FolderFinding.backup))
+        add(FolderFinding(error))
       }
     }
   }
