@@ -204,7 +204,7 @@ struct Flush {
     }
     return Statement.writing(
       parts + [token], conditions: conditions, end: try commitRows(),
-      "returning c.number, c.date, c.parents, (select n.trees from n)", count: .int(Int64(drafts.count)), tables)
+      "returning \(tables.commitTexts), (select n.trees from n)", count: .int(Int64(drafts.count)), tables)
   }
 
   /// A single commit is sent as values: to take arrays apart takes as long again.
@@ -213,7 +213,11 @@ struct Flush {
     var texts: [(action: String, program: String, author: String)] = []
     for (draft, clock) in zip(drafts, clocks) {
       dates.append(max(draft.info.date ?? clock, dates.last ?? .min))
-      texts.append(try self.texts(draft))
+      texts.append(
+        (
+          try Self.text(draft.info.action, "action"), try Self.text(draft.info.program ?? options.program, "program"),
+          try Self.text(draft.info.author ?? options.author, "author")
+        ))
     }
     let (infos, isOne) = (drafts.map(\.info), drafts.count == 1)
     let (flags, bytes) = (infos.map { Int32(bitPattern: $0.flags.rawValue) }, drafts.map { Int64($0.bytes) })
@@ -247,30 +251,11 @@ struct Flush {
     }
   }
 
-  func commits(_ rows: Rows, origin: UInt64) throws(StorageError) -> [ServerCommit] {
-    let places = (0..<rows.count).sorted { rows.int($0, 0) < rows.int($1, 0) }
-    guard places.count == drafts.count else { throw .withoutStoreRow }
-    var commits: [ServerCommit] = []
-    for (place, (draft, row)) in zip(drafts, places).enumerated() {
-      let (texts, info, number) = (try texts(draft), draft.info, try rows.number(row, 0))
-      commits.append(
-        ServerCommit(
-          record: CommitRecord(
-            number: number, identity: CommitIdentity(origin: origin, number: number),
-            parents: try rows.numbers(row, 2), date: rows.int(row, 1), program: texts.program,
-            author: texts.author, action: texts.action, flags: info.flags, undoes: info.undoes,
-            restores: draft.restores, bytes: UInt64(draft.bytes)),
-          clock: tables.hasClocks ? clocks[place] : rows.int(row, 1)))
-    }
-    return commits
-  }
-
-  private func texts(_ draft: CommitDraft) throws(StorageError) -> (action: String, program: String, author: String) {
-    let info = draft.info
-    return (
-      try Self.text(info.action, "action"), try Self.text(info.program ?? options.program, "program"),
-      try Self.text(info.author ?? options.author, "author")
-    )
+  /// The commits in the order of the drafts, as the server has them.
+  func commits(_ rows: Rows) throws(StorageError) -> [ServerCommit] {
+    guard rows.count == drafts.count else { throw .withoutStoreRow }
+    let commits = try rows.map { row throws(StorageError) in try ServerCommit(texts: rows.texts(row, 0)) }
+    return commits.sorted { $0.number < $1.number }
   }
 
   static func text(_ text: String, _ what: String) throws(StorageError) -> String {

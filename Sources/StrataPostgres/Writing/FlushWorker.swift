@@ -103,10 +103,10 @@ final class FlushWorker: @unchecked Sendable {
             try exchange(statements.all, over: connection)
           }
         let rows = answers[statements.commits]
-        let commits = try flush.commits(rows, origin: store.origin)
+        let commits = try flush.commits(rows)
         guard let last = commits.last else { return [] }
         let trees = statements.trees.map { (rows: answers[$0], since: flush.catalog.upTo) }
-        try store.update(head: last, newest: last.number, oldest: nil, trees: trees, changedAt: rows.number(0, 3))
+        try store.update(head: last, newest: last.number, oldest: nil, trees: trees, changedAt: rows.number(0, 1))
         return commits
       } catch {
         owesRollback = true
