@@ -4,11 +4,7 @@ package import StrataEngine
 /// never reads it.
 package struct ReportingView: Hashable, Sendable {
   /// How the identifier is stored in a key.
-  package enum Identifier: Hashable, Sendable {
-    case integer, string, uuid, other
-    /// A string as earlier versions showed it: one with a zero character kept every row from being read.
-    case text
-  }
+  package enum Identifier: Hashable, Sendable { case integer, string, uuid, other }
 
   package var name: String
   package var tree: Int32
@@ -33,14 +29,13 @@ package struct ReportingView: Hashable, Sendable {
       : "substr(r.bytes, 2 + get_byte(r.bytes, 0)) as content"
     return """
       select \(key) as identifier,
-        case when get_byte(r.bytes, 0) < 128 then convert_from(substr(r.bytes, 2, get_byte(r.bytes, 0)), 'UTF8') end as version,
+        case when get_byte(r.bytes, 0) < 128 then \(Self.text("substr(r.bytes, 2, get_byte(r.bytes, 0))")) end as version,
         \(document)
       from (select c.key, \(bytes) as bytes from {current} c where c.tree = \(tree)) r
       """
   }
 
   private var key: String {
-    let text = "convert_from(substr(r.key, 2, length(r.key) - 2), 'UTF8')"
     let magnitude = "('x' || lpad(encode(substr(r.key, 2), 'hex'), 16, '0'))::bit(64)::bigint"
     return switch identifier {
     case .integer:
@@ -49,12 +44,15 @@ package struct ReportingView: Hashable, Sendable {
         when get_byte(r.key, 0) = 12 then \(magnitude) + 1
         else \(magnitude) + 1 - (1::bigint << (8 * (20 - get_byte(r.key, 0)))) end
       """
-    // The server's texts hold no zero character.
-    case .string: "case when position('\\x00'::bytea in substr(r.key, 2, length(r.key) - 2)) = 0 then \(text) end"
-    case .text: text
+    case .string: Self.text("substr(r.key, 2, length(r.key) - 2)")
     case .uuid: "encode(substr(r.key, 2), 'hex')::uuid"
     case .other: "encode(r.key, 'hex')"
     }
+  }
+
+  /// The text of some bytes; null if it has a zero character, which the server's texts cannot hold.
+  private static func text(_ bytes: String) -> String {
+    "case when position('\\x00'::bytea in \(bytes)) = 0 then convert_from(\(bytes), 'UTF8') end"
   }
 
   /// Part of the comment of each view that the library made: only a view with it may be replaced.
@@ -64,18 +62,9 @@ package struct ReportingView: Hashable, Sendable {
   var comment: String { "\(Self.mark): tree \(tree), identifiers \(identifier), \(isJSON ? "documents" : "contents")" }
 
   var isPossible: Bool { !Tables.names.contains(name) && name.utf8.count <= 63 && !name.contains("}") }
-
-  /// The views that earlier versions, which left no comment, can have made of a tree.
-  static func unmarked(_ name: String, tree: Int32) -> [ReportingView] {
-    [Identifier.integer, .text, .uuid, .other].flatMap { identifier in
-      [true, false].map { ReportingView(name: name, tree: tree, identifier: identifier, isJSON: $0) }
-    }
-  }
 }
 
 extension ServerStore {
-  private typealias PresentView = (name: String, comment: String, definition: String)
-
   /// Makes the views that are missing or out of date, and removes those of ours whose names are not among them. A view of another owner
   /// stays as it is. If all are up to date, nothing is locked; a view in use is waited for two seconds. Does nothing if the role may not
   /// make views.
@@ -83,13 +72,8 @@ extension ServerStore {
   /// - Returns: A sentence for each view that could not be kept, and why.
   @discardableResult
   package func setReportingViews(_ views: [ReportingView]) throws(StorageError) -> [String] {
-    let (mayMake, found) = try presentViews()
+    let (mayMake, present) = try presentViews()
     guard mayMake else { return [] }
-    var present: [String: PresentView] = [:]
-    for var view in found {
-      if view.comment.isEmpty, let comment = markOfEarlierVersion(view) { view.comment = comment }
-      present[view.name] = view
-    }
     var failures: [String] = []
     func change(_ name: String, _ what: String, _ statements: [Statement], again: [Statement] = []) {
       do throws(StorageError) {
@@ -101,14 +85,14 @@ extension ServerStore {
       }
     }
     let wanted = views.filter(\.isPossible)
-    for view in present.values.sorted(by: { $0.name < $1.name })
-    where view.comment.hasPrefix(ReportingView.mark) && !wanted.contains(where: { $0.name == view.name }) {
-      change(view.name, "taken away", [tables.statement("drop view {\(view.name)}")])
+    for (name, comment) in present.sorted(by: { $0.key < $1.key })
+    where comment.hasPrefix(ReportingView.mark) && !wanted.contains(where: { $0.name == name }) {
+      change(name, "taken away", [tables.statement("drop view {\(name)}")])
     }
     for view in wanted {
       let there = present[view.name]
-      if there?.comment == view.comment { continue }
-      guard there?.comment.hasPrefix(ReportingView.mark) ?? true else {
+      if there == view.comment { continue }
+      guard there?.hasPrefix(ReportingView.mark) ?? true else {
         failures.append("the view “\(view.name)” belongs to another owner, so there is none of the datastore")
         continue
       }
@@ -120,12 +104,12 @@ extension ServerStore {
     return failures
   }
 
-  /// Whether the role may make views, and the views that exist.
-  private func presentViews() throws(StorageError) -> (mayMake: Bool, views: [PresentView]) {
+  /// Whether the role may make views, and the comments of the views that exist, by name.
+  private func presentViews() throws(StorageError) -> (mayMake: Bool, comments: [String: String]) {
     let rows = try pool.read([
       Statement(
         """
-        select c.relname::text, coalesce(obj_description(c.oid, 'pg_class'), ''), pg_get_viewdef(c.oid)
+        select c.relname::text, coalesce(obj_description(c.oid, 'pg_class'), '')
         from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
         where n.nspname = $1 and c.relkind = 'v'
         """, .text(tables.schema)),
@@ -133,29 +117,9 @@ extension ServerStore {
         "select has_schema_privilege(n.oid, 'create') from pg_catalog.pg_namespace n where n.nspname = $1",
         .text(tables.schema)),
     ])
-    let views = (0..<rows[0].count).map { row in
-      (name: rows[0].text(row, 0), comment: rows[0].text(row, 1), definition: rows[0].text(row, 2))
-    }
-    return (rows[1].count > 0 && rows[1].bool(0, 0), views)
-  }
-
-  /// The comment that a view without one would have, if an earlier version has made it: its definition equals what that version wrote. The
-  /// server is asked how it shows each definition that is possible; nothing of that stays.
-  private func markOfEarlierVersion(_ view: PresentView) -> String? {
-    guard let number = view.definition.firstMatch(of: /c\.tree = ([0-9]+)/), let tree = Int32(number.1) else {
-      return nil
-    }
-    let probe = "strata_probe"
-    for meant in ReportingView.unmarked(view.name, tree: tree) {
-      let rows = try? pool.inTransaction([
-        Statement("create temporary view \(probe) as \(tables.sql(meant.definition))"),
-        Statement("select pg_get_viewdef('pg_temp.\(probe)'::regclass)"), Statement("drop view pg_temp.\(probe)"),
-      ])
-      guard let rows, rows[1].text(0, 0) == view.definition else { continue }
-      _ = try? pool.inTransaction([tables.lockTimeout(seconds: 2), tables.comment(meant)])
-      return meant.comment
-    }
-    return nil
+    var comments: [String: String] = [:]
+    for row in 0..<rows[0].count { comments[rows[0].text(row, 0)] = rows[0].text(row, 1) }
+    return (rows[1].count > 0 && rows[1].bool(0, 0), comments)
   }
 }
 
