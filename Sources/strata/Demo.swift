@@ -49,7 +49,6 @@ extension Program {
 
   /// Opens the browser on the sample as records without a type, which is written the first time.
   @MainActor private static func demoOfEntities(_ arguments: VerbArguments) async throws -> Int32 {
-    if arguments.has("--cities") { throw UsageError("--cities does not go with --entities", verb: arguments.verb) }
     let path = try arguments.operand(0) ?? samplePath("Countries")
     _ = try await writeSample(of: [EntityFormat.defaultKey.rawValue], at: path, arguments) {
       try await EntitySample($0).write(to: $1)

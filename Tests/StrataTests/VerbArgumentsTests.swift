@@ -40,6 +40,31 @@ struct VerbArgumentsTests {
     #expect(error?.message == message)
   }
 
+  @Test(
+    "an option that would be ignored beside another is refused, so that no --dry-run writes",
+    arguments: [
+      ("import", ["A", "--history", "F", "--dry-run"], "--dry-run does not go with --history"),
+      ("import", ["A", "--interchange", "F", "--dry-run"], "--dry-run does not go with --interchange"),
+      ("import", ["A", "--history", "F", "--interchange", "G"], "--interchange does not go with --history"),
+      ("import", ["A", "T", "F", "--entities", "--replace"], "--replace does not go with --entities"),
+      ("merge", ["A", "--dry-run", "--step-back"], "--dry-run does not go with --step-back"),
+      ("inbox", ["A", "--apply", "--drop", "L"], "--apply does not go with --drop"),
+      ("export", ["A", "--history", "--interchange"], "--interchange does not go with --history"),
+      ("export", ["A", "T", "--entities", "--versions"], "--versions does not go with --entities"),
+      ("export", ["A", "T", "--since", "1"], "--since needs --history"),
+      ("records", ["A", "--sum", "n", "--count"], "--sum needs --group-by"),
+      ("records", ["A", "--count", "--after", "C"], "--count does not go with --after"),
+      ("records", ["A", "--from", "1", "--equal", "2"], "--from does not go with --equal"),
+      ("exchange", ["A", "--later", "--ours"], "--later does not go with --ours"),
+      ("compact", ["A", "--no-compress", "--compress"], "--no-compress does not go with --compress"),
+      ("demo", ["--size", "80x24"], "--size needs --script"),
+    ])
+  func optionsTogether(name: String, words: [String], message: String) throws {
+    let verb = try #require(Verb.named(name))
+    let error = #expect(throws: UsageError.self) { try VerbArguments(words, for: verb) }
+    #expect(error?.message == message)
+  }
+
   @Test("an empty argument is an identifier, or missing: every verb says which")
   func emptyArguments() throws {
     #expect(try VerbArguments(["A", "B", ""], for: try #require(Verb.named("get"))).operands == ["A", "B", ""])

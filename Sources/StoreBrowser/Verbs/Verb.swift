@@ -44,6 +44,11 @@ package struct Verb: Sendable, Hashable {
     package var repeats: Bool
     /// The possible values, if they are few.
     package var choices: [String] = []
+    /// The options of which it needs one; empty if it needs none.
+    private(set) var needed: [String] = []
+    /// The only options that it goes with, or nil if it goes with all but `rivals`.
+    private(set) var company: [String]?
+    private(set) var rivals: [String] = []
 
     init(_ name: String, _ value: String?, _ summary: String, repeats: Bool = false, choices: [String] = []) {
       (self.name, self.value, self.summary) = (name, value, summary)
@@ -52,6 +57,26 @@ package struct Verb: Sendable, Hashable {
 
     /// An option without a value.
     static func flag(_ name: String, _ summary: String) -> Self { Self(name, nil, summary) }
+
+    /// The option where it needs one of others.
+    func with(_ others: String...) -> Self { changed { $0.needed = others } }
+
+    /// The option where it makes something else of the verb, so that only some others have a meaning.
+    func only(with others: String...) -> Self { changed { $0.company = others } }
+
+    /// The option where it excludes others.
+    func without(_ others: String...) -> Self { changed { $0.rivals = others } }
+
+    private func changed(_ change: (inout Self) -> Void) -> Self {
+      var copy = self
+      change(&copy)
+      return copy
+    }
+
+    /// Whether it has a meaning beside another option.
+    func goes(with other: String) -> Bool {
+      other == name || company?.contains(other) != false && !rivals.contains(other)
+    }
   }
 
   /// `strata records PATH DATASTORE [--index NAME] …`

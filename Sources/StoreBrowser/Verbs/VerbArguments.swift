@@ -6,8 +6,8 @@ package struct VerbArguments: Sendable, Hashable {
 
   /// Reads the words after the verb. `--` ends the options; `--option=value` is the same as two words.
   ///
-  /// - Throws: ``UsageError`` for an unknown option, a value that is missing or not allowed, an option given twice, and
-  ///   operands that are missing or too many.
+  /// - Throws: ``UsageError`` for an unknown option, a value that is missing or not allowed, an option given twice, options that do not go
+  ///   together, and operands that are missing or too many.
   package init(_ words: some Sequence<String>, for verb: Verb) throws(UsageError) {
     self.verb = verb
     var remaining = Array(words)[...]
@@ -22,6 +22,7 @@ package struct VerbArguments: Sendable, Hashable {
       }
     }
     try checkOperands()
+    try checkOptions()
   }
 
   private mutating func readOption(_ word: String, from remaining: inout ArraySlice<String>) throws(UsageError) {
@@ -46,6 +47,19 @@ package struct VerbArguments: Sendable, Hashable {
     }
     if values[name] != nil, !option.repeats { throw UsageError("\(name) is given twice", verb: verb) }
     values[name, default: []].append(value)
+  }
+
+  private func checkOptions() throws(UsageError) {
+    let given = verb.options.filter { has($0.name) }
+    for option in given {
+      if let other = given.first(where: { !option.goes(with: $0.name) }) {
+        throw UsageError("\(other.name) does not go with \(option.name)", verb: verb)
+      }
+      let needed = option.needed.filter { name in verb.options.contains { $0.name == name } }
+      if !needed.isEmpty, !needed.contains(where: has) {
+        throw UsageError("\(option.name) needs \(needed.joined(separator: " or "))", verb: verb)
+      }
+    }
   }
 
   private func checkOperands() throws(UsageError) {

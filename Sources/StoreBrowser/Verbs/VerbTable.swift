@@ -21,7 +21,8 @@ extension Verb {
       "demo", [.optional("PATH")],
       [
         .flag("--again", "Write the sample again."),
-        Option("--cities", "FILE", "Take another file of cities: JSON Lines, or one object keyed by identifier."),
+        Option("--cities", "FILE", "Take another file of cities: JSON Lines, or one object keyed by identifier.")
+          .without("--entities"),
         .flag(
           "--entities",
           "The countries as records without a type, which refer to their capitals, neighbours and currencies."),
@@ -37,25 +38,27 @@ extension Verb {
       "records", [.required("PATH"), .optional("DATASTORE")],
       [
         Option("--index", "NAME", "Go along an index; without it, by identifier."),
-        Option("--equal", "V", "Only entries of this value."),
-        Option("--from", "V", "Begin at this value."),
+        Option("--equal", "V", "Only entries of this value.").without("--from", "--above", "--below", "--through"),
+        Option("--from", "V", "Begin at this value.").without("--above"),
         Option("--above", "V", "Begin after this value."),
-        Option("--below", "V", "End before this value."),
+        Option("--below", "V", "End before this value.").without("--through"),
         Option("--through", "V", "End with this value."),
         .flag("--descending", "The exact reverse order."),
         .filter,
         Option("--sort", "FIELD[:desc]", "In the order of a field; again for the next.", repeats: true),
         Option("--limit", "N", "At most N records."),
         Option("--offset", "N", "Leave out the first N."),
-        Option("--after", "CURSOR", "Go on where a run with --limit stopped."),
+        Option("--after", "CURSOR", "Go on where a run with --limit stopped.")
+          .without("--count", "--distinct", "--group-by"),
         .flag("--count", "Print only how many there are; with --group-by, in each group."),
-        Option("--select", "FIELDS", "Print only these fields, with tabs between them.", repeats: true),
-        Option("--distinct", "FIELDS", "Print each value that fields have once.", repeats: true),
+        Option("--select", "FIELDS", "Print only these fields, with tabs between them.", repeats: true)
+          .without("--distinct", "--group-by"),
+        Option("--distinct", "FIELDS", "Print each value that fields have once.", repeats: true).without("--group-by"),
         Option("--group-by", "FIELDS", "Print a line for each value of fields.", repeats: true),
-        Option("--sum", "FIELDS", "The sum of a field in each group.", repeats: true),
-        Option("--mean", "FIELDS", "The mean of a field in each group.", repeats: true),
-        Option("--least", "FIELDS", "The least value of a field in each group.", repeats: true),
-        Option("--greatest", "FIELDS", "The greatest value of a field in each group.", repeats: true),
+        .figure("--sum", "The sum of a field in each group."),
+        .figure("--mean", "The mean of a field in each group."),
+        .figure("--least", "The least value of a field in each group."),
+        .figure("--greatest", "The greatest value of a field in each group."),
         .flag("--explain", "Print only how the records would be found."),
         .encoding, .at, .json, .strict,
       ],
@@ -101,11 +104,13 @@ extension Verb {
         Option(
           "--format", "FORMAT", "The form of the output; jsonl without it.", choices: ["jsonl", "json", "csv", "tsv"]),
         .flag("--versions", "Print each record with its identifier and the version that wrote it, which import reads."),
-        .flag("--entities", "Print entities in their interchange form."),
-        .flag("--compact", "Of entities, bare values where nothing is lost by it."),
-        .flag("--history", "Print all commits, for import --history; of entities, with what each property was before."),
-        Option("--since", "COMMIT", "Of a history, only what came after a commit."),
-        .flag("--interchange", "Print the store without its history as one JSON document, for import --interchange."),
+        .flag("--entities", "Print entities in their interchange form.").only(with: "--compact", "--history", "--at"),
+        .flag("--compact", "Of entities, bare values where nothing is lost by it.").with("--entities"),
+        .flag("--history", "Print all commits, for import --history; of entities, with what each property was before.")
+          .only(with: "--entities", "--compact", "--since", "--format", "--encoding", "--at", "--strict"),
+        Option("--since", "COMMIT", "Of a history, only what came after a commit.").with("--history"),
+        .flag("--interchange", "Print the store without its history as one JSON document, for import --interchange.")
+          .only(with: "--encoding", "--at", "--strict"),
         .filter, .encoding, .at, .strict,
       ],
       summary: "Print whole datastores, the records of one that a filter keeps, or a store with its history.",
@@ -138,13 +143,16 @@ extension Verb {
       [
         Option(
           "--history", "FILE",
-          "Take in commits that export --history printed; head moves where nothing of it is lost."),
-        Option("--interchange", "FILE", "Make the datastores that export --interchange printed, in one commit."),
+          "Take in commits that export --history printed; head moves where nothing of it is lost."
+        ).only(with: "--json"),
+        Option("--interchange", "FILE", "Make the datastores that export --interchange printed, in one commit.")
+          .only(with: "--name", "--json"),
         .identifier, .encoding, .version,
         Option(
           "--type", "COLUMN=TYPE", "Read a column of cells as text, integer, number, bool or json.", repeats: true),
-        .flag("--merge", "Of records that exist, change only the fields that the file has."),
-        .flag("--replace", "Replace records that exist, also by less than they have."),
+        .flag("--merge", "Of records that exist, change only the fields that the file has.")
+          .without("--replace", "--new-only"),
+        .flag("--replace", "Replace records that exist, also by less than they have.").without("--new-only"),
         Option(
           "--index", "NAME=FIELDPATH[:KIND]",
           "An index over a field: one-to-one, many-to-one, many-to-many or one-to-many. Without KIND lists get many-to-many.",
@@ -152,7 +160,7 @@ extension Verb {
         Option("--direct", "NAME", "Let this index lead straight to the record.", repeats: true),
         .flag("--new-only", "Refuse identifiers that exist."),
         .flag("--dry-run", "Read and check everything, write nothing."),
-        .flag("--entities", "Take in entities in their interchange form."),
+        .flag("--entities", "Take in entities in their interchange form.").only(with: "--name", "--json"),
         .compress,
         Option("--name", "TEXT", "The name of the commit."),
         .json,
@@ -184,7 +192,7 @@ extension Verb {
       "inbox", [.required("PATH")],
       [
         .flag("--apply", "Apply the letters that wait, each as a commit."),
-        Option("--drop", "LETTER", "Delete a letter that waits or was refused."),
+        Option("--drop", "LETTER", "Delete a letter that waits or was refused.").only(with: "--json"),
         Option("--again", "LETTER", "Apply a letter that was refused, as if it were sent again."),
         .json,
       ],
@@ -230,7 +238,7 @@ extension Verb {
       "merge", [.required("PATH"), .optional("NAME|COMMIT")],
       [
         .ours, .theirs, .later, .unrelated, .dryRun,
-        .flag("--step-back", "Put head back over a merge that no other copy has."), .json,
+        .flag("--step-back", "Put head back over a merge that no other copy has.").only(with: "--json"), .json,
       ],
       summary: "Merge what was fetched into head, field by field.",
       details: """
@@ -266,8 +274,8 @@ extension Verb {
     Verb(
       "compact", [.required("PATH"), Verb.Operand(name: "DATASTORE", kind: .repeatedOrNone)],
       [
-        .compress,
-        .flag("--no-compress", "Store the values of the datastores, or of all, as they are."),
+        .compress.without("--no-compress", "--dry-run"),
+        .flag("--no-compress", "Store the values of the datastores, or of all, as they are.").without("--dry-run"),
         Option(
           "--keep", "all|N|AGE",
           "The history to keep: all, the last N commits (only setting a name is none), an age, or '100 or 30d', '100 and 30d'."
@@ -316,8 +324,8 @@ extension Verb.Option {
     "--at", "COMMIT", "As of a commit: a number, head, head~3, a pin's name, or a time (the newest commit not later).")
   static let strict = flag(
     "--strict", "End at the first record that cannot be read; without it the others are printed, and the status is 3.")
-  static let ours = flag("--ours", "Settle conflicts as this store has it.")
-  static let theirs = flag("--theirs", "Settle conflicts as the other store has it.")
+  static let ours = flag("--ours", "Settle conflicts as this store has it.").without("--theirs", "--later")
+  static let theirs = flag("--theirs", "Settle conflicts as the other store has it.").without("--later")
   static let later = flag("--later", "Settle conflicts as the later change of the field has it.")
   static let unrelated = flag("--unrelated", "Also where the two have no commit in common.")
   static let dryRun = flag("--dry-run", "Say what it would do, and do nothing.")
@@ -325,7 +333,14 @@ extension Verb.Option {
   static let plain = flag("--plain", "Print panes as lines, for braille and pipes.")
   static let ascii = flag("--ascii", "Draw with ASCII characters only.")
   static let configuration = flag("--print-config", "Print the configuration in force and where each line comes from.")
-  static let script = Self("--script", "FILE", "Play keys from a file, without a terminal.")
-  static let size = Self("--size", "WxH", "The size of the screen for --script; 80x24 without it.")
-  static let dumpScreen = Self("--dump-screen", "FILE", "Write the last screen of --script there.")
+    .only()
+  static let script = Self("--script", "FILE", "Play keys from a file, without a terminal.").without("--plain")
+  static let size = Self("--size", "WxH", "The size of the screen for --script or --plain; 80x24 without it.")
+    .with("--script", "--plain")
+  static let dumpScreen = Self("--dump-screen", "FILE", "Write the last screen of --script there.").with("--script")
+
+  /// An option that computes a figure over the records of a group.
+  static func figure(_ name: String, _ summary: String) -> Self {
+    Self(name, "FIELDS", summary, repeats: true).with("--group-by")
+  }
 }

@@ -14,9 +14,6 @@ extension VerbRun {
   /// Takes in a file of entities, in one commit.
   func importEntities() async throws {
     let (path, key, file) = (try required(0), try required(1), try required(2))
-    if let option = ["--id", "--index", "--direct", "--new-only", "--dry-run"].first(where: { arguments.has($0) }) {
-      throw UsageError("\(option) does not go with --entities, which know their own form", verb: arguments.verb)
-    }
     let text = try readEntities(file)
     if isServer(path) {
       #if PostgreSQL
@@ -68,9 +65,6 @@ extension VerbRun {
   func exportEntities() async throws {
     guard let key = arguments.operand(1) else {
       throw UsageError("--entities are those of one datastore; name it", verb: arguments.verb)
-    }
-    if let option = ["--where", "--format", "--since"].first(where: arguments.has) {
-      throw UsageError("\(option) does not go with --entities, which are exported whole", verb: arguments.verb)
     }
     let path = try required(0)
     // Opened once for its errors, which say what is wrong with the path.

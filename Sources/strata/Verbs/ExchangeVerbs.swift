@@ -67,16 +67,18 @@ extension VerbRun {
   func merge() throws -> Int32 {
     let exchange = try editableExchange()
     if arguments.has("--step-back") {
+      if arguments.operand(1) != nil { throw UsageError("--step-back is over head alone", verb: arguments.verb) }
       try printCommit(exchange.stepBack(over: exchange.store.head.commit))
       return 0
     }
-    return try merge(commitsToMerge(in: exchange.store, exchange), policy(), exchange)
+    return try merge(commitsToMerge(in: exchange.store, exchange), exchange)
   }
 
   /// Merges commits up to the first with an open conflict, and returns the status.
   private func merge(
-    _ heads: [(name: String, CommitIdentity)], _ policy: MergePolicy, _ exchange: StoreExchange
+    _ heads: [(name: String, CommitIdentity)], _ exchange: StoreExchange
   ) throws -> Int32 {
+    let policy = ["ours", "theirs", "later"].first { arguments.has("--\($0)") }.flatMap(MergePolicy.init) ?? .ask
     for (name, commit) in heads {
       let merged = try exchange.merge(
         commit, policy: policy, unrelated: arguments.has("--unrelated"), isDryRun: arguments.has("--dry-run"),
@@ -88,14 +90,14 @@ extension VerbRun {
   }
 
   func exchange() throws -> Int32 {
-    let (exchange, policy) = (try editableExchange(), try policy())
+    let exchange = try editableExchange()
     let remotes = try remotes(of: exchange.store, arguments.operands(from: 1))
     let peers = try remotes.map { ($0, try self.peers.open($0, of: exchange.store)) }
     return try exchange.untilPushed {
       let heads = try peers.flatMap { remote, peer in
         try fetch(peer, remote, exchange).heads.map { (remote.name, $0) }
       }
-      let status = try merge(heads, policy, exchange)
+      let status = try merge(heads, exchange)
       if status == 0 { for (remote, peer) in peers { try push(peer, remote, exchange) } }
       return status
     }
@@ -157,12 +159,6 @@ extension VerbRun {
       throw ModelError.refused(reason: "there is no remote; strata remote PATH add NAME LOCATION adds one")
     }
     return remotes
-  }
-
-  private func policy() throws -> MergePolicy {
-    let given = ["ours", "theirs", "later"].filter { arguments.has("--\($0)") }
-    if given.count > 1 { throw UsageError("--\(given[0]) and --\(given[1]) exclude one another", verb: arguments.verb) }
-    return given.first.flatMap(MergePolicy.init) ?? .ask
   }
 
   private func commitsToMerge(in store: EngineStore, _ exchange: StoreExchange) throws -> [(String, CommitIdentity)] {

@@ -6,10 +6,6 @@ import StoreBrowser
 extension VerbRun {
   /// Prints whole datastores: the bare documents of one, or all with their datastore, identifier and version.
   func export() throws {
-    if let option = ["--compact", "--since"].first(where: arguments.has) {
-      let other = option == "--compact" ? "--entities" : "--history"
-      throw UsageError("\(option) goes with \(other)", verb: arguments.verb)
-    }
     let store = try store()
     let view = try view(of: store)
     let format = arguments.value("--format").flatMap(TableWriter.Format.init) ?? .jsonl

@@ -11,12 +11,6 @@ extension VerbRun {
   /// Prints a line for each group, or for each distinct value.
   func printGroups(of datastore: any ReadableDatastore) throws {
     let isDistinct = arguments.has("--distinct")
-    if isDistinct, arguments.has("--group-by") {
-      throw UsageError("--distinct does not go with --group-by", verb: arguments.verb)
-    }
-    for option in ["--select", "--after"] where arguments.has(option) {
-      throw UsageError("\(option) does not go with \(isDistinct ? "--distinct" : "--group-by")", verb: arguments.verb)
-    }
     let keys = try fields("--distinct", in: datastore) + fields("--group-by", in: datastore)
     let query = RecordQuery(filter: try query(in: datastore, sorted: false).filter)
     try complainOfUnknown(keys + Self.figureOptions.flatMap { try fields($0, in: datastore) }, in: datastore)

@@ -9,8 +9,7 @@ import StoreBrowser
 
 extension VerbRun {
   func exportHistory() throws {
-    guard arguments.operand(1) == nil, !arguments.has("--where"), arguments.value("--format") ?? "jsonl" == "jsonl"
-    else {
+    guard arguments.operand(1) == nil, arguments.value("--format") ?? "jsonl" == "jsonl" else {
       throw UsageError("a history is exported whole, as JSON Lines", verb: arguments.verb)
     }
     let store = try ownStore(store())
@@ -83,8 +82,8 @@ extension VerbRun {
   }
 
   func exportDocument() throws {
-    guard arguments.operand(1) == nil, !arguments.has("--where"), !arguments.has("--format") else {
-      throw UsageError("an interchange document holds the whole store, in a form of its own", verb: arguments.verb)
+    guard arguments.operand(1) == nil else {
+      throw UsageError("an interchange document holds the whole store", verb: arguments.verb)
     }
     try StoreDocument.write(view(of: store())) { try self.output.bytes($0) }
   }

@@ -67,14 +67,11 @@ extension VerbRun {
     if let unknown = direct.first(where: { name in !indexes.contains { $0.name == name } }) {
       throw UsageError("--direct \(unknown): there is no --index of that name", verb: arguments.verb)
     }
-    let ways = [("--new-only", ImportPlan.Existing.kept), ("--merge", .merged), ("--replace", .replacedWhole)]
-      .filter { arguments.has($0.0) }
-    if ways.count > 1 {
-      throw UsageError("\(ways[0].0) and \(ways[1].0) exclude each other", verb: arguments.verb)
-    }
+    let way = [("--new-only", ImportPlan.Existing.kept), ("--merge", .merged), ("--replace", .replacedWhole)]
+      .first { arguments.has($0.0) }
     return ImportPlan(
       datastore: key, identifier: try identifier(&source, of: key, in: store), indexes: indexes,
-      existing: ways.first?.1 ?? .replaced, types: try columnTypes(&source), version: arguments.value("--version"),
+      existing: way?.1 ?? .replaced, types: try columnTypes(&source), version: arguments.value("--version"),
       isDryRun: arguments.has("--dry-run"))
   }
 

@@ -10,7 +10,7 @@ extension VerbRun {
     let isDryRun = arguments.has("--dry-run")
     let store = try ownStore(isDryRun ? store() : editableStore())
     let retention = try retention(arguments.value("--keep") ?? "all")
-    try declareCompression(in: store, isDryRun: isDryRun)
+    try declareCompression(in: store)
     let wroteDeltas = store.writesDeltas
     let report =
       try isDryRun
@@ -32,17 +32,13 @@ extension VerbRun {
     "It has node deltas now: programs made before them refuse it, and say so. compact --no-deltas takes them out again."
 
   /// Declares what `--compress` and `--no-compress` ask for.
-  private func declareCompression(in store: EngineStore, isDryRun: Bool) throws {
+  private func declareCompression(in store: EngineStore) throws {
     let (isOn, isOff) = (arguments.has("--compress"), arguments.has("--no-compress"))
     let named = arguments.operands(from: 1)
-    guard isOn != isOff else {
-      guard !isOn, named.isEmpty else {
-        throw UsageError(
-          "give --compress or --no-compress, and a DATASTORE only with one of them", verb: arguments.verb)
-      }
-      return
+    guard isOn || isOff else {
+      if named.isEmpty { return }
+      throw UsageError("a DATASTORE goes with --compress or --no-compress", verb: arguments.verb)
     }
-    if isDryRun { throw UsageError("--dry-run does not say what compressed values would take", verb: arguments.verb) }
     try store.declareCompression(
       isOn, of: try named.isEmpty ? store.head.datastoreKeys : named)
   }

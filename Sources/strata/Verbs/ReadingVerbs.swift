@@ -97,8 +97,10 @@ extension VerbRun {
     let datastore = try datastore(in: view(of: store))
     let queries = (["--sort", "--offset", "--after", "--count", "--explain", "--select"] + Self.groupingOptions)
       .filter(arguments.has)
-    if let figure = Self.figureOptions.first(where: arguments.has), !arguments.has("--group-by") {
-      throw UsageError("\(figure) goes with --group-by", verb: arguments.verb)
+    if arguments.has("--count"), !arguments.has("--group-by"),
+      let part = ["--limit", "--offset"].first(where: arguments.has)
+    {
+      throw UsageError("\(part) does not go with --count, which counts all", verb: arguments.verb)
     }
     let bounds = ["--index", "--equal", "--from", "--above", "--below", "--through", "--descending"]
     guard let bound = bounds.first(where: arguments.has) else {
@@ -166,15 +168,6 @@ extension VerbRun {
   private func range(in index: any ReadableIndex) throws -> Range<Int> {
     func bound(_ option: String, _ make: (KeyValue) -> KeyBound) throws -> KeyBound? {
       try arguments.value(option).map { make(try index.value(parsing: $0)) }
-    }
-    if arguments.has("--equal"), ["--from", "--above", "--below", "--through"].contains(where: arguments.has) {
-      throw UsageError("--equal goes with no other bound", verb: arguments.verb)
-    }
-    if arguments.has("--from"), arguments.has("--above") {
-      throw UsageError("give --from or --above, not both", verb: arguments.verb)
-    }
-    if arguments.has("--below"), arguments.has("--through") {
-      throw UsageError("give --below or --through, not both", verb: arguments.verb)
     }
     let lower =
       try bound("--equal", KeyBound.before) ?? bound("--from", KeyBound.before) ?? bound("--above", KeyBound.after)
