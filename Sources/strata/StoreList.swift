@@ -43,7 +43,7 @@ extension Program {
     if items[0].origin != "here" { try output.line("There is no store in this directory.") }
     for (place, item) in items.enumerated() {
       if item.origin == "lately", place == 0 || items[place - 1].origin == "here" { try output.line("Opened lately:") }
-      try output.line("strata \(shellWord(item.words[0]))")
+      try output.line("strata \(item.words[0].shellWord)")
     }
     try output.flush()
     return 0
@@ -84,13 +84,5 @@ extension Program {
   /// Whether a path seems to be a store or a folder of the original library.
   static func isStore(_ path: String) -> Bool {
     FileStore.exists(at: path, disk: SystemDisk()) || OriginalFolder.exists(at: path)
-  }
-
-  private static func shellWord(_ path: String) -> String {
-    let plain = path.utf8.allSatisfy { byte in
-      byte >= 0x80 || Set("%+,-./:=@_".utf8).contains(byte) || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-        || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte & 0xDF
-    }
-    return plain ? path : "'\(path.replacing("'", with: "'\\''"))'"
   }
 }

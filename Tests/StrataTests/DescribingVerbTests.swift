@@ -105,6 +105,11 @@ import Testing
       try records("--group-by", "name", "--sum", "population", "--mean", "population", "--count", "--json").last
         == #"{"name":"Kobe","count":1,"sum(population)":1500000,"mean(population)":1500000}"#)
     #expect(try records("--group-by", "name", "--count", "--explain")[0].hasPrefix("INDEX byName"))
+    for words in [["--group-by", "name", "--count"], ["--sort", "name"]] {
+      let explained = ["records", store, "City", "--explain"] + words
+      let plan = try ProgramRun(explained + ["--json"]).objects.first?["plan"] as? String
+      #expect(try plan == ProgramRun(explained).lines.first && plan != nil, "\(words)")
+    }
     for wrong in [
       ["--sum", "population"], ["--group-by", "name", "--sort", "id"], ["--distinct", "name", "--group-by", "id"],
       ["--group-by", "name", "--index", "byName"],

@@ -77,6 +77,8 @@ struct QueryVerbTests {
     #expect(both.status == 1 && both.lines.isEmpty)
     #expect(both.complaint.contains("records have no field country_code; did you mean countrycode"))
     #expect(both.complaint.contains("A text is written in quotes: \"CH\""))
+    let far = try ProgramRun(["records", path, "Town", "--where", "Qqqqqqqqq = Zzzzzzzzz"])
+    #expect(far.complaint.contains("no field Qqqqqqqqq. A text is written in quotes"), "\(far.complaint)")
     let other = ["Town", "--where", "countrycode != CH"]
     #expect(try ProgramRun(["delete", path] + other).status == 1)
     #expect(try ProgramRun(["records", path] + other + ["--count"]).lines == ["300"])

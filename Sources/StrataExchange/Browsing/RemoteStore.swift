@@ -141,7 +141,7 @@ package final class RemoteStore: EditableStore {
   package func copy(
     to path: String, at commit: CommitNumber?, progress: WorkProgress?
   ) throws(ModelError) -> RewriteReport {
-    throw elsewhere("strata clone \(self.path) \(path) brings it here")
+    throw elsewhere("strata clone \(self.path.shellWord) \(path.shellWord) brings it here")
   }
 
   // MARK: Edits

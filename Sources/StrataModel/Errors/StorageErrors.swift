@@ -24,7 +24,7 @@ extension ModelError {
   /// The error of opening a store: with its path, and the command that saves the rest of a damaged one.
   package func opening(_ path: String) -> ModelError {
     guard case .storage(let text, kind: .damaged) = self, !text.contains(path) else { return self }
-    return .storage("\(path): \(text); strata salvage \(path) NEW saves what can be read", kind: .damaged)
+    return .storage("\(path): \(text); strata salvage \(path.shellWord) NEW saves what can be read", kind: .damaged)
   }
 
   /// A store on another computer that cannot be reached at present.

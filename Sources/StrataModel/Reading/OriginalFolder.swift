@@ -14,7 +14,7 @@ package enum OriginalFolder {
   /// One sentence: what it is, and how to make a store of it.
   package static func advice(for path: String) -> String {
     "\(path) is a folder of the original CodableDatastore library, not a store of this one; "
-      + "“strata convert \(path) NEW.strata” makes a store of it, with its history"
+      + "“strata convert \(path.shellWord) NEW.strata” makes a store of it, with its history"
   }
 
   private static let sizeLimit = 1 << 20

@@ -93,7 +93,8 @@ extension VerbRun {
   private func requireEntities(_ datastore: any ReadableDatastore) throws(ModelError) {
     let descriptor = datastore.descriptor
     if descriptor.keepsEntities { return }
-    throw .refused(reason: "\(descriptor.key) keeps \(descriptor.instanceType), not entities")
+    let type = descriptor.instanceType.isEmpty ? "records" : descriptor.instanceType
+    throw .refused(reason: "\(descriptor.key) keeps \(type), not entities")
   }
 
   private func readEntities(_ file: String) throws -> Data {

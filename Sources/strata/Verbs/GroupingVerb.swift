@@ -15,7 +15,10 @@ extension VerbRun {
     let query = RecordQuery(filter: try query(in: datastore, sorted: false).filter)
     try complainOfUnknown(keys + Self.figureOptions.flatMap { try fields($0, in: datastore) }, in: datastore)
     let grouping = RecordGrouping(by: keys, figures: isDistinct ? [] : try figures(in: datastore))
-    if arguments.has("--explain") { return try output.line(grouping.explanation(of: query, in: datastore)) }
+    if arguments.has("--explain") {
+      let plan = try grouping.explanation(of: query, in: datastore)
+      return try tell(["plan": .string(plan)], or: plan)
+    }
     var groups = try grouping.groups(of: query, in: datastore)
     if isDistinct, arguments.has("--count") {
       return isJSON ? try line(["count": .count(groups.count)]) : try output.line("\(groups.count)")

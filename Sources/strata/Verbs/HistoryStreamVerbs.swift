@@ -37,7 +37,7 @@ extension VerbRun {
     } else {
       try output.line("\(counted(outcome.received, "commit")) taken in; head is \(head)")
       if !outcome.movedHead, let newest = outcome.newest {
-        try output.line("they lie beside it: strata merge \(path) \(newest)")
+        try output.line("they lie beside it: strata merge \(path.shellWord) \(newest.rawValue)")
       }
     }
   }

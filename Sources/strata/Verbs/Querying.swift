@@ -22,7 +22,7 @@ extension VerbRun {
       guard names.count > (deletes ? 0 : 1) else { continue }
       throw ModelError.refused(
         reason: "--where compares \(left.shortText) with \(right.shortText), and records have \(names[0].sentence)"
-          + " A text is written in quotes: \"\(right.shortText)\"")
+          + (names[0].nearest.isEmpty ? ". " : " ") + "A text is written in quotes: \"\(right.shortText)\"")
     }
     for name in unknown {
       if filter?.namesInQuotes.contains(name.path) == true {
@@ -58,9 +58,7 @@ extension VerbRun {
     if let limit, limit < 1 { throw UsageError("--limit is 1 or more", verb: arguments.verb) }
     let after = try arguments.value("--after").map { try query.position($0, in: datastore) }
     let plan = try query.plan(in: datastore, need: limit.map { .first($0) } ?? .all)
-    if arguments.has("--explain") {
-      return try output.line(plan.text)
-    }
+    if arguments.has("--explain") { return try tell(["plan": .string(plan.text)], or: plan.text) }
     var run = try query.run(
       plan, in: datastore, limit: limit, offset: arguments.count("--offset") ?? 0, after: after)
     if arguments.has("--count") {

@@ -220,4 +220,14 @@ struct OwnHistoryTests {
       #expect(throws: ModelError.self) { try store.pin(name, to: numbers[0]) }
     }
   }
+
+  @Test("a command that a message suggests quotes the path as a shell needs it")
+  func suggestedCommands() {
+    let paths = [
+      ("a/b-1.strata", "a/b-1.strata"), ("my store", "'my store'"), ("it's", #"'it'\''s'"#), ("#5", "'#5'"),
+      ("a&b", "'a&b'"), ("~", "'~'"), ("é😀", "é😀"), ("", "''"),
+    ]
+    for (path, word) in paths { #expect(path.shellWord == word) }
+    #expect("\(ModelError.storage("torn", kind: .damaged).opening("my store"))".contains("salvage 'my store' NEW"))
+  }
 }
