@@ -266,6 +266,15 @@ struct ExchangeRefusalTests {
     #expect(try run("records", third, "River", "--where", "name == 'Rhine'", "--json").lines.count == 1)
     try run("verify", third)
     let before = try run("history", third, "--json").output
+    // A value of several megabytes, and a document that another program has written as one line.
+    let long = String(repeating: "x", count: 5 << 20)
+    let big = folder.path("Big.strata")
+    try run("import", big, "T", folder.file("big.jsonl", #"{"id":1,"t":"\#(long)"}"#), "--id", "id")
+    let whole = try run("export", big, "--interchange").output
+    for (name, text) in [("a", whole), ("b", whole.replacingOccurrences(of: "\n", with: ""))] {
+      try run("import", folder.path(name), "--interchange", folder.file("big.json", text))
+      #expect(try run("export", folder.path(name), "--interchange").output == whole)
+    }
     let again = try run("import", third, "--interchange", folder.path("store.json"), status: 1)
     #expect(again.complaint.contains("there is a datastore River already"))
     #expect(try run("history", third, "--json").output == before)

@@ -183,6 +183,15 @@ struct EntityVerbTests {
     #expect(try ProgramRun(["import", path, "Notes", more, "--entities"]).status == 0)
   }
 
+  @Test("entities come through a pipe as from a file, and the commit says from where")
+  func piped() throws {
+    let folder = try TemporaryFolder()
+    let (path, file) = (folder.path("Piped.strata"), try folder.file("notes.json", Self.file))
+    let run = try ProgramRun(script: "cat '\(file)' | \"$STRATA\" import '\(path)' Notes - --entities")
+    #expect(run.status == 0 && run.output == "2 new, 0 changed, 0 unchanged\n", "\(run.complaint)")
+    #expect(try ProgramRun(["history", path, "--json"]).objects.first?["action"] as? String == "import standard input")
+  }
+
   @Test("a file of entities that is wrong is refused with its name and the place, and no store is made of it")
   func wrongFiles() throws {
     let folder = try TemporaryFolder()

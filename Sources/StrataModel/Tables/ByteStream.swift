@@ -2,7 +2,7 @@ import StrataDocuments
 import StrataSystem
 
 /// Reads the bytes of a file in pieces: it holds the bytes ahead in memory and releases the consumed ones.
-final class ByteStream {
+package final class ByteStream {
   private static let chunk = 1 << 18
   /// The largest single value, row or line.
   static let partLimit = 1 << 28
@@ -45,9 +45,17 @@ final class ByteStream {
     try decode(encoding)
   }
 
+  /// Returns the whole text of a file, a pipe or standard input (`-`), as UTF-8 without a byte order mark.
+  package static func text(of path: String) throws(ModelError) -> [UInt8] {
+    let stream = try ByteStream(path: path)
+    try stream.readWhole()
+    try stream.skipByteOrderMark()
+    return Array(stream.ahead[stream.at...])
+  }
+
   private func readWhole() throws(ModelError) {
     while try readMore() {}
-    close(descriptor)
+    if descriptor >= 0 { close(descriptor) }
     descriptor = -1
   }
 

@@ -13,8 +13,9 @@ import StoreBrowser
 extension VerbRun {
   /// Takes in a file of entities, in one commit.
   func importEntities() async throws {
-    let (path, key, file) = (try required(0), try required(1), try required(2))
-    let text = try readEntities(file)
+    let (path, key, name) = (try required(0), try required(1), try required(2))
+    let file = name == "-" ? "standard input" : name
+    let text = Data(try ByteStream.text(of: name))
     if isServer(path) {
       #if PostgreSQL
         let store = try openServer(path, readOnly: false, creates: true)
@@ -95,13 +96,5 @@ extension VerbRun {
     if descriptor.keepsEntities { return }
     let type = descriptor.instanceType.isEmpty ? "records" : descriptor.instanceType
     throw .refused(reason: "\(descriptor.key) keeps \(type), not entities")
-  }
-
-  private func readEntities(_ file: String) throws -> Data {
-    do {
-      return try Data(contentsOf: URL(filePath: file == "-" ? "/dev/stdin" : file))
-    } catch {
-      throw ModelError.refused(reason: "\(file) cannot be read")
-    }
   }
 }

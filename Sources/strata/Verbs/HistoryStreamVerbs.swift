@@ -92,10 +92,7 @@ extension VerbRun {
     guard arguments.operand(1) == nil, let file = arguments.value("--interchange") else {
       throw UsageError("an interchange document goes into a store, not into a datastore", verb: arguments.verb)
     }
-    let reader = try LineReader(path: file)
-    var bytes: [UInt8] = []
-    while let line = try reader.next() { bytes += line + [UInt8(ascii: "\n")] }
-    let path = try required(0)
+    let (bytes, path) = (try ByteStream.text(of: file), try required(0))
     let (files, store) = (newFiles(of: path), try madeStore(at: path))
     defer { if store.engine.commitCount == 0 { remove(files, of: store) } }
     let taken = try StoreDocument.read(
