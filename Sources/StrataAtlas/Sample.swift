@@ -61,37 +61,24 @@ public struct SampleError: Error, CustomStringConvertible {
   public var description: String
 }
 
-/// Reads a file of documents: an object keyed by identifier, or JSON Lines if its first line is a whole document.
+/// Reads a file of documents: an object keyed by identifier, or JSON Lines.
 private func documents<Value: Decodable>(_ type: Value.Type, in path: String) throws -> [Value] {
-  let data: Data
-  do {
-    data = try Data(contentsOf: URL(filePath: path), options: .mappedIfSafe)
-  } catch {
+  guard let data = try? Data(contentsOf: URL(filePath: path), options: .mappedIfSafe) else {
     throw SampleError(description: "\(path) cannot be read")
   }
   let decoder = JSONDecoder()
-  if !isJSONLines(data) {
-    do {
-      return Array(try decoder.decode([String: Value].self, from: data).values)
-    } catch {
-      throw SampleError(description: "\(path): neither JSON Lines nor one object keyed by identifier (\(error))")
-    }
-  }
+  if let keyed = try? decoder.decode([String: Value].self, from: data) { return Array(keyed.values) }
   var line = 0
-  return try data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).compactMap { text in
+  let values = try data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).compactMap { text in
     line += 1
-    guard !text.isEmpty else { return nil }
+    guard text.contains(where: { $0 > UInt8(ascii: " ") }) else { return Value?.none }
     do {
       return try decoder.decode(Value.self, from: text)
     } catch {
-      throw SampleError(description: "\(path):\(line): \(error)")
+      throw SampleError(
+        description: "\(path):\(line): neither JSON Lines nor one object keyed by identifier (\(error))")
     }
   }
-}
-
-/// Whether the first line is a whole document by itself.
-private func isJSONLines(_ data: Data) -> Bool {
-  let firstLine = data.prefix { $0 != UInt8(ascii: "\n") }
-  let trimmed = firstLine.last { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\r") }
-  return trimmed == UInt8(ascii: "}") && firstLine.count < data.count
+  if values.isEmpty { throw SampleError(description: "\(path) holds no documents") }
+  return values
 }

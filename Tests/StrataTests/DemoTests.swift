@@ -16,6 +16,25 @@ struct DemoTests {
     }
   }
 
+  @Test("another file of cities is an object or lines, whatever ends and blank lines it has")
+  func otherCities() throws {
+    let folder = try TemporaryFolder()
+    let city = """
+      {"geonameid":7,"name":"Aarau","latitude":47.4,"longitude":8,"countrycode":"CH","population":21000,\
+      "timezone":"Europe/Zurich","admin1code":"AG","alternatenames":[]}
+      """
+    let script = try folder.file("look", "resize 80x24\n")
+    for (place, text) in [city, "\n\n\(city)\r\n \n", #"{"7":\#(city)}"#, #"{"7":\#(city)}"# + "\n"].enumerated() {
+      let path = folder.path("\(place).strata")
+      let file = try folder.file("cities", text)
+      let run = try ProgramRun(["demo", path, "--cities", file, "--script", script])
+      #expect(run.status == 0, "\(run.complaint)")
+      #expect(try ProgramRun(["records", path, "City", "--count"]).output == "1\n", "\(text)")
+    }
+    let none = try ProgramRun(["demo", folder.path("x"), "--cities", folder.file("none", " \n"), "--script", script])
+    #expect(none.status == 1 && none.complaint.contains("holds no documents"), "\(none.complaint)")
+  }
+
   @Test("the sample has all its commits, patches of nodes, and compressed cities")
   func sample() throws {
     let folder = try TemporaryFolder()
