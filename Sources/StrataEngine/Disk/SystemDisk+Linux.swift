@@ -129,7 +129,8 @@
     private let descriptor: Int32
     private let state = Mutex(State())
 
-    private static let fileMask = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_MASK_ADD)
+    private static let selfMask = UInt32(IN_MOVE_SELF | IN_DELETE_SELF | IN_MASK_ADD)
+    private static let fileMask = selfMask | UInt32(IN_MODIFY | IN_ATTRIB)
     private static let directoryMask =
       UInt32(IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MASK_ADD)
 
@@ -147,7 +148,11 @@
       let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
       let identifier = try state.withLock { state throws(DiskError) in
         let parent = try add(parent(of: path), FileWatcher.directoryMask)
-        let file = try addFile(path)
+        let file: Int32?
+        do throws(DiskError) { file = try addFile(path) } catch {
+          release(parent, in: state)
+          throw error
+        }
         state.lastIdentifier += 1
         state.watches[state.lastIdentifier] = Watch(
           path: path, name: name, directory: parent, file: file, change: change)
@@ -160,14 +165,14 @@
       try calling("inotify_add_watch", path) { inotify_add_watch(descriptor, $0, mask) }
     }
 
-    /// Watches the file itself. Returns nil if there is none of that name.
+    /// Watches the contents of a file, or the names in a folder but not what is written to its files. Returns nil if there is neither.
     private func addFile(_ path: String) throws(DiskError) -> Int32? {
       do {
-        // The watch of a folder covers the names in it, that of a file its contents.
-        return try add(path, FileWatcher.fileMask | FileWatcher.directoryMask)
+        return try add(path, FileWatcher.selfMask | FileWatcher.directoryMask | UInt32(IN_ONLYDIR))
       } catch {
         if error.code == ENOENT { return nil }
-        throw error
+        guard error.code == ENOTDIR else { throw error }
+        return try add(path, FileWatcher.fileMask)
       }
     }
 

@@ -226,6 +226,30 @@ struct SystemDiskTests {
   }
 
   #if os(Linux)
+    @Test("a watch of a folder reports the names in it, and not what is written to its files")
+    func watchedFolder() async throws {
+      try await withDirectory { directory in
+        let (inner, last) = ("\(directory)/inner", "\(directory)/last")
+        try disk.makeDirectory(inner)
+        let (file, end) = (try disk.open("\(inner)/data", .create), try disk.open(last, .create))
+        let count = Atomic(0)
+        let watch = try disk.watch(inner) { count.add(1, ordering: .relaxed) }
+        let (changes, told) = AsyncStream.makeStream(of: Void.self)
+        let lastWatch = try disk.watch(last) { told.yield() }
+        var next = changes.makeAsyncIterator()
+        for reports in 0..<2 {
+          if reports == 0 { try write([1], at: 0, to: file) } else { _ = try disk.open("\(inner)/new", .create) }
+          // The second report comes after all calls that belong to earlier events.
+          for _ in 0..<2 {
+            try write([1], at: 0, to: end)
+            await next.next()
+          }
+          #expect(count.load(ordering: .relaxed) == reports)
+        }
+        withExtendedLifetime((watch, lastWatch)) {}
+      }
+    }
+
     @Test("a watch follows a name whose new file came while more happened than the system queues")
     func lostEvents() async throws {
       try await withDirectory { directory in
