@@ -9,16 +9,16 @@ enum FileClone {
   static func make(of source: String, at target: String) -> Bool {
     #if canImport(Darwin)
       guard clonefile(source, target, 0) == 0 else { return false }
-      let clone = open(target, O_RDONLY | O_CLOEXEC)
+      let clone = systemOpen(target, O_RDONLY | O_CLOEXEC)
       let isDurable = clone >= 0 && makeDurable(clone) == 0
       if clone >= 0 { close(clone) }
       if !isDurable { unlink(target) }
       return isDurable
     #else
-      let from = open(source, O_RDONLY | O_CLOEXEC)
+      let from = systemOpen(source, O_RDONLY | O_CLOEXEC)
       guard from >= 0 else { return false }
       defer { close(from) }
-      let to = open(target, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+      let to = systemOpen(target, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC)
       guard to >= 0 else { return false }
       // FICLONE, which is a macro that Swift does not see: _IOW(0x94, 9, int).
       let isCloned = ioctl(to, 0x4004_9409, from) == 0 && makeDurable(to) == 0

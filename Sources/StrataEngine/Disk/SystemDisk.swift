@@ -133,7 +133,8 @@ package struct SystemDisk: Disk {
 }
 
 // The methods above have the same names as the functions they wrap.
-func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
+/// Opens a file, or makes it. Returns its descriptor, which is never that of a standard stream, or -1 and `errno`.
+package func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
   let descriptor = open(path, flags, 0o666)
   // The number of a standard stream that the app has closed. The text that it prints there must not go into a store.
   guard (STDIN_FILENO...STDERR_FILENO).contains(descriptor) else { return descriptor }
