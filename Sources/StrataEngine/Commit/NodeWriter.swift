@@ -89,7 +89,7 @@ struct NodeWriter {
   /// Writes the tree of names with some changes. Returns its root.
   ///
   /// Texts that are equal are one name, though their bytes may differ ("é" is one letter, or two). A change of a name removes its other
-  /// spellings, which no text could ask for. So each change reads all names.
+  /// spellings, which no text could ask for. So all names are read.
   ///
   /// - Parameter place: Returns the start of a commit's frame; nil if the commit is not in the file.
   mutating func write(
@@ -98,10 +98,12 @@ struct NodeWriter {
     guard !changes.isEmpty else { return names }
     let stored = TreeRoot(pointer: names)
     var editor = TreeEditor(root: stored, order: .bytes, isReferences: false)
+    let spellings = Dictionary(grouping: try CatalogScan(file: file).names(in: stored, prefix: [])) {
+      String(decoding: $0.bytes, as: UTF8.self)
+    }
     for change in changes {
       let key = Array(change.name.utf8)
-      for known in try CatalogScan(file: file).names(in: stored, prefix: [])
-      where known.bytes != key && String(decoding: known.bytes, as: UTF8.self) == change.name {
+      for known in spellings[change.name] ?? [] where known.bytes != key {
         try editor.change(known.bytes, to: nil, in: file)
       }
       var named: NamedCommit?
