@@ -57,10 +57,11 @@ static int anonymous_file(void) {
 // What is written to stderr meanwhile would land in the picture and vanish with it: it waits in memory.
 static void keep_errors_aside(void) {
   if (!isatty(STDERR_FILENO)) return;
-  errors = anonymous_file();
-  if (errors < 0) return;
   errors_before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  dup2(errors, STDERR_FILENO);
+  if (errors_before < 0) return;
+  errors = anonymous_file();
+  if (errors >= 0) dup2(errors, STDERR_FILENO);
+  else close(errors_before);
 }
 
 // Safe in a signal handler.
