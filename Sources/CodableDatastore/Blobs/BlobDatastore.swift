@@ -171,8 +171,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
   /// Deletes the blob of a name.
   ///
   /// - Returns: Whether there was one.
-  /// - Throws: ``InvalidKeyError`` if the name is too long, ``StoreError`` if the store cannot be written; within a transaction that is
-  ///   cancelled, `CancellationError`.
+  /// - Throws: ``StoreError`` if the store cannot be written; within a transaction that is cancelled, `CancellationError`.
   @discardableResult
   public func deleteIfPresent(_ name: String) async throws -> Bool {
     // Not read: a damaged one is deleted, too.
