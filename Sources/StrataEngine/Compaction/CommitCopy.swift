@@ -47,8 +47,9 @@ struct CommitCopy {
     // The commit's own counts are right, unless commits were squashed into it. The records of a tree that is gone are counted as deleted
     // then, too.
     if isSquashed {
+      let kept = Set(found.map(\.entry.identifier))
       for (name, entry) in try CatalogScan(file: old.file).entries(in: old.commit.links.catalog)
-      where entry.kind == .records && !names.contains(name) {
+      where entry.kind == .records && !kept.contains(entry.identifier) {
         counts.append(
           ChangeCounts(
             tree: name, inserted: 0, updated: 0, deleted: entry.root.count, identifier: entry.identifier))

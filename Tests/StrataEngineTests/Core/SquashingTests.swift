@@ -118,6 +118,27 @@ struct SquashingTests {
     try verify()
   }
 
+  @Test("a tree that left-out commits dropped and made again counts what it lost and what it has")
+  func madeAgain() throws {
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
+    func fill(_ identifiers: ClosedRange<Int>) throws {
+      try store.change(CommitInfo(names: identifiers.count == 3 ? ["first": 0] : [:])) { transaction in
+        try transaction.createTree(people, kind: .records)
+        for id in identifiers { try transaction.put(key(id), bytes("\(id)"), in: people) }
+      }
+    }
+    try fill(1...3)
+    try store.change { try $0.dropTree(people) }
+    try fill(1...2)
+    let last = try store.change { try $0.put(key(9), bytes("9"), in: people) }
+    _ = try store.compact(.last(1))
+    let record = try store.commit(last)
+    #expect(record.flags.contains(.squashed))
+    #expect(record.counts.map(\.deleted).reduce(0, +) == 3 && record.counts.map(\.inserted).reduce(0, +) == 3)
+    try store.close()
+    try verify()
+  }
+
   @Test("a difference across a compaction tells of a value that only became longer, or shorter")
   func lengths() throws {
     let store = try FileStore.create(at: folder.store(), options: StoreOptions())
