@@ -18,13 +18,16 @@ extension FileTransaction {
     piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
   ) throws(StorageError) -> RecordReference? {
     try check(valueLength: count)
-    guard count > UInt64(ChangeEntry.largeValue) else { return try put(key, piece(0, Int(count)), in: name) }
+    func whole(_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8] {
+      let current = try piece(position, count)
+      guard current.count == count else { throw .valueTooLong(count: UInt64(current.count), limit: UInt64(count)) }
+      return current
+    }
+    guard count > UInt64(ChangeEntry.largeValue) else { return try put(key, whole(0, Int(count)), in: name) }
     return try key.withBytes { key throws(StorageError) in
       try put(key, in: name, probe: nil) { head throws(StorageError) in
         try draft.appendLarge(head, count: count) { position, count throws(StorageError) in
-          let current = try piece(position, count)
-          guard current.count == count else { throw .valueTooLong(count: UInt64(current.count), limit: UInt64(count)) }
-          return Bytes(current)
+          Bytes(try whole(position, count))
         }
       }
     }

@@ -185,9 +185,9 @@ package protocol WriteTransaction: AnyObject, Sendable {
   func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference?
-  /// Sets a value of `count` bytes that comes in pieces, so that it is never in memory whole: `piece` is asked for the bytes from a
-  /// position on, at most `count` (a MiB), until all are there. It may return fewer only at the end. An error of `piece` is rethrown, and
-  /// the transaction can then only be cancelled or rolled back.
+  /// Sets a value of `count` bytes that comes in pieces, so that it is never in memory whole: `piece` is asked for `count` bytes (at most
+  /// a MiB) from a position on, until all are there, and returns just as many. An error of `piece` is rethrown, and the transaction can
+  /// then only be cancelled or rolled back.
   @discardableResult
   func put(
     _ key: [UInt8], count: UInt64, in name: TreeName,

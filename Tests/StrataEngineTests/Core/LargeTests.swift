@@ -211,6 +211,9 @@ struct LargeTests {
       #expect(throws: StorageError.valueTooLong(count: (1 << 30) + 1, limit: 1 << 30)) {
         try transaction.put([1], count: (1 << 30) + 1, in: people) { _, _ in [] }
       }
+      #expect(throws: StorageError.valueTooLong(count: 3, limit: 5), "a piece is as long as the count says") {
+        try transaction.put([1], count: 5, in: people) { _, _ in [1, 2, 3] }
+      }
     }
     expected.sort { $0.lexicographicallyPrecedes($1) }
     var cursor = try #require(try store.head.tree(people)).cursor()
