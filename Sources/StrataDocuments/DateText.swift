@@ -125,11 +125,13 @@ package struct CivilTime: Hashable, Sendable {
   }
 
   /// `2026-11-17`.
-  package var dateText: String { "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))" }
+  package var dateText: String {
+    "\(String(year).zeroFilled(4))-\(String(month).zeroFilled(2))-\(String(day).zeroFilled(2))"
+  }
   /// `09:30:00`.
-  package var clockText: String { "\(minuteText):\(Self.padded(second, 2))" }
+  package var clockText: String { "\(minuteText):\(String(second).zeroFilled(2))" }
   /// `09:30`.
-  package var minuteText: String { "\(Self.padded(hour, 2)):\(Self.padded(minute, 2))" }
+  package var minuteText: String { "\(String(hour).zeroFilled(2)):\(String(minute).zeroFilled(2))" }
 
   /// Days since 1970-01-01; nil if there is no such day. `year` is 0…9999.
   package static func days(year: Int, month: Int, day: Int) -> Int? {
@@ -147,11 +149,6 @@ package struct CivilTime: Hashable, Sendable {
     case 4, 6, 9, 11: 30
     default: 31
     }
-  }
-
-  private static func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 }
 

@@ -1,8 +1,7 @@
 /// Digits of base 16.
 package enum Hexadecimal {
   package static func text(of value: UInt64, uppercase: Bool = false) -> String {
-    let digits = String(value, radix: 16, uppercase: uppercase)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    String(value, radix: 16, uppercase: uppercase).zeroFilled(16)
   }
 
   package static func text(of byte: UInt8) -> String {

@@ -33,6 +33,9 @@ import Testing
     let part = try ProgramRun(["describe", store, "City", "--where", "name = \"Bern\"", "--json"])
     let id = part.objects.first { $0["field"] as? String == "id" }
     #expect(id?["distinct"] as? Int == 2 && id?["sum"] as? Int == 4, "\(part.complaint)")
+    // A letter of two columns takes the place of two.
+    let wide = try ProgramRun(["describe", folder.file("wide.csv", "id,名前\n1,a\n")]).lines
+    #expect(wide.contains { $0.hasPrefix("id    Number") } && wide.contains { $0.hasPrefix("名前  String") }, "\(wide)")
   }
 
   @Test("describe cuts long values on its lines, and not in JSON; a datastore needs a name")

@@ -48,8 +48,8 @@ package struct TimeText: Sendable {
   static func duration(seconds: Double) -> String {
     guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "—" }
     let whole = Int(seconds.rounded())
-    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60)
-    return hours > 0 ? "\(hours):\(two(minutes)):\(two(rest))" : "\(minutes):\(two(rest))"
+    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, String(whole % 60).zeroFilled(2))
+    return hours > 0 ? "\(hours):\(String(minutes).zeroFilled(2)):\(rest)" : "\(minutes):\(rest)"
   }
 
   /// `just now`, `5 min ago`, `3 d ago`, `in 2 h`.
@@ -69,6 +69,4 @@ package struct TimeText: Sendable {
   }
 
   private func civil(_ time: Int64) -> CivilTime { CivilTime(nanosecondsSince1970: time, offset: offset(time)) }
-
-  private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
 }

@@ -1,3 +1,5 @@
+import StrataDocuments
+
 /// The name of a snapshot, an iteration or a page: a moment and a random number, always 40 characters.
 ///
 /// ```
@@ -51,15 +53,11 @@ package struct DatedIdentifier: Hashable, Sendable, CustomStringConvertible {
     return "\(name.prefix(4))/\(name.dropFirst(5).prefix(5))/\(name.dropFirst(11).prefix(5))"
   }
 
-  private static func padded(_ text: String, to width: Int) -> String {
-    String(repeating: "0", count: max(0, width - text.utf8.count)) + text
-  }
-
   package var description: String {
-    let digits = Self.padded(String(moment), to: 17)
+    let digits = String(moment).zeroFilled(17)
     func part(_ from: Int, _ count: Int) -> Substring { digits.dropFirst(from).prefix(count) }
     let date = "\(part(0, 4))-\(part(4, 2))-\(part(6, 2))"
     let time = "\(part(8, 2))-\(part(10, 2))-\(part(12, 2))-\(part(14, 3))"
-    return "\(date) \(time) \(Self.padded(String(random, radix: 16, uppercase: true), to: 16))"
+    return "\(date) \(time) \(Hexadecimal.text(of: random, uppercase: true))"
   }
 }

@@ -52,8 +52,7 @@ enum DurationText {
 
   static func digits(seconds: Int64, attoseconds: Int64) -> String {
     guard attoseconds != 0 else { return String(seconds) }
-    var fraction = String(attoseconds.magnitude % 1_000_000_000_000_000_000)
-    fraction = String(repeating: "0", count: 18 - fraction.utf8.count) + fraction
+    var fraction = String(attoseconds.magnitude % 1_000_000_000_000_000_000).zeroFilled(18)
     while fraction.hasSuffix("0") { fraction.removeLast() }
     return "\(seconds < 0 || attoseconds < 0 ? "-" : "")\(seconds.magnitude).\(fraction)"
   }

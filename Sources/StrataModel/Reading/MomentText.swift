@@ -5,8 +5,7 @@ package enum MomentText {
   package static func text(_ nanoseconds: Int64) -> String {
     let time = CivilTime(nanosecondsSince1970: nanoseconds)
     let rest = (nanoseconds % 1_000_000_000 + 1_000_000_000) % 1_000_000_000
-    let digits = String(rest)
-    return "\(time.dateText)T\(time.clockText).\(String(repeating: "0", count: 9 - digits.utf8.count))\(digits)Z"
+    return "\(time.dateText)T\(time.clockText).\(String(rest).zeroFilled(9))Z"
   }
 
   /// Returns nil if the text is not a date between 1678 and 2262, the range of 64 bits of nanoseconds.

@@ -64,6 +64,12 @@ package enum SafeText {
     return found
   }
 
+  /// A text with spaces behind it, or before it if `isTrailing` is true, up to a number of columns.
+  package static func padded(_ text: String, _ columns: Int, isTrailing: Bool = false) -> String {
+    let space = String(repeating: " ", count: max(0, columns - width(text)))
+    return isTrailing ? space + text : text + space
+  }
+
   /// The columns of `text` in its canonical form.
   package static func width(_ text: String) -> Int {
     var text = text

@@ -19,10 +19,10 @@ extension VerbRun {
     }
     try output.line("\(datastore.descriptor.key): \(counted(description.total, "record"))")
     if description.unreadable > 0 { try output.line("  ⚠ \(counted(description.unreadable, "record")) cannot be read") }
-    let nameWidth = description.fields.map(\.name.count).max() ?? 0
+    let nameWidth = description.fields.map { SafeText.width($0.name) }.max() ?? 0
     for field in description.fields {
       let kinds = field.kinds.map { "\($0.kind.typeName) \($0.count)" }.joined(separator: ", ")
-      var parts = ["\(pad(field.name, nameWidth))  \(kinds.isEmpty ? "nothing" : kinds)"]
+      var parts = ["\(SafeText.padded(field.name, nameWidth))  \(kinds.isEmpty ? "nothing" : kinds)"]
       if field.nulls > 0 { parts.append("null \(field.nulls)") }
       if field.missing > 0 { parts.append("missing \(field.missing)") }
       parts.append("distinct \(field.isEstimated ? "~" : "")\(field.distinct)")
@@ -69,11 +69,12 @@ extension VerbRun {
     let record = try record(required(2), of: datastore)
     let place = RecordPlace(datastore: datastore.descriptor.key, identifier: record.identifier)
     let parts = try store.life(of: place, from: view.commit).parts.filter { !$0.path.isRoot }
-    let width = parts.map { $0.path.description.count }.max() ?? 0
+    let width = parts.map { SafeText.width($0.path.description) }.max() ?? 0
     for (path, commit) in parts.map({ ($0.path, $0.commit) }) {
       let author = commit.author.isEmpty ? commit.program : commit.author
       let parts = [
-        pad(path.description, width), pad(commit.number.description, 6), Clock.text(commit.date), author, commit.action,
+        SafeText.padded(path.description, width), SafeText.padded(commit.number.description, 6),
+        Clock.text(commit.date), author, commit.action,
       ]
       try tell(
         [

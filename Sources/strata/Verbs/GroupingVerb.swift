@@ -13,7 +13,7 @@ extension VerbRun {
     let isDistinct = arguments.has("--distinct")
     let keys = try fields("--distinct", in: datastore) + fields("--group-by", in: datastore)
     let query = RecordQuery(filter: try query(in: datastore, sorted: false).filter)
-    try complainOfUnknown(keys + Self.figureOptions.flatMap { try fields($0, in: datastore) }, in: datastore)
+    try complainOfUnknown(keys + Self.figureOptions.flatMap { try fields($0.name, in: datastore) }, in: datastore)
     let grouping = RecordGrouping(by: keys, figures: isDistinct ? [] : try figures(in: datastore))
     if arguments.has("--explain") {
       let plan = try grouping.explanation(of: query, in: datastore)
@@ -56,14 +56,14 @@ extension VerbRun {
 
   /// The figures in the order in which a line has them.
   private func figures(in datastore: any ReadableDatastore) throws -> [RecordGrouping.Figure] {
-    let count: [RecordGrouping.Figure] = arguments.has("--count") ? [.count] : []
-    return try count + fields("--sum", in: datastore).map { .sum($0) }
-      + fields("--mean", in: datastore).map { .mean($0) }
-      + fields("--least", in: datastore).map { .least($0) } + fields("--greatest", in: datastore).map { .greatest($0) }
+    try (arguments.has("--count") ? [.count] : [])
+      + Self.figureOptions.flatMap { try fields($0.name, in: datastore).map($0.figure) }
   }
 
   /// The options that compute a figure over the records of a group.
-  static let figureOptions = ["--sum", "--mean", "--least", "--greatest"]
+  private static let figureOptions: [(name: String, figure: @Sendable (DocumentPath) -> RecordGrouping.Figure)] = [
+    ("--sum", { .sum($0) }), ("--mean", { .mean($0) }), ("--least", { .least($0) }), ("--greatest", { .greatest($0) }),
+  ]
 
   private func complainOfUnknown(_ paths: [DocumentPath], in datastore: any ReadableDatastore) throws {
     let names = try RecordQuery(sort: paths.map { ($0, false) }).unknownNames(in: datastore)

@@ -1,5 +1,6 @@
 import StrataModel
 import StoreBrowser
+import StrataTerminal
 
 // How the program is used, from the table of verbs.
 
@@ -8,7 +9,7 @@ extension VerbRun {
     guard let name = arguments.operand(0) else {
       try output.line("usage: \(Verb.browse.synopsis)")
       try output.line("       strata VERB …\n")
-      for verb in Verb.all { try output.line("  \(pad(verb.name, 12)) \(verb.summary)") }
+      for verb in Verb.all { try output.line("  \(SafeText.padded(verb.name, 12)) \(verb.summary)") }
       try output.line("\nstrata help VERB says more; man strata says all.")
       try output.line("Status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.")
       return
@@ -22,7 +23,7 @@ extension VerbRun {
     if !verb.options.isEmpty { try output.line("") }
     for option in verb.options {
       let name = option.value.map { "\(option.name) \($0)" } ?? option.name
-      try output.line("  \(pad(name, 26)) \(option.summary)")
+      try output.line("  \(SafeText.padded(name, 26)) \(option.summary)")
     }
   }
 }

@@ -191,10 +191,7 @@ extension VerbRun {
   }
 
   func put() throws {
-    let store = try editableStore()
-    guard let own = store as? EngineStore else {
-      throw ModelError.readOnly(reason: "stores of this kind are only read")
-    }
+    let own = try ownStore(editableStore())
     let key = try required(1)
     var source = try TableSource(path: arguments.operand(2) ?? "-", isKeyed: false, encoding: encoding())
     try own.setTypes(of: &source, to: key)

@@ -2,6 +2,7 @@ import StrataExpressions
 import StrataDocuments
 import StrataModel
 import StoreBrowser
+import StrataTerminal
 
 // The verbs that print what is in a store: info, records, get.
 
@@ -35,8 +36,8 @@ extension VerbRun {
       let descriptor = datastore.descriptor
       try output.line("")
       try output.line("\(descriptor.key): \(counted(try datastore.count, "record")), version \(descriptor.version)")
-      try output.line("  \(pad("id", 20)) \(descriptor.identifierType)")
-      if let share = datastore.compressedText { try output.line("  \(pad("values", 20)) \(share)") }
+      try output.line("  \(SafeText.padded("id", 20)) \(descriptor.identifierType)")
+      if let share = datastore.compressedText { try output.line("  \(SafeText.padded("values", 20)) \(share)") }
       let leftOut = try datastore.leftOutCount
       if leftOut > 0 {
         try output.line("  ⚠ \(counted(leftOut, "record")) left out of indexes built since (verify lists them)")
@@ -45,7 +46,8 @@ extension VerbRun {
         let direct = index.descriptor.storage == .direct ? ", direct" : ""
         let stale = index.descriptor.isStale ? ", stale" : ""
         try output.line(
-          "  \(pad(index.descriptor.name, 20)) \(index.descriptor.type)\(direct)\(stale), \(try index.count) entries")
+          "  \(SafeText.padded(index.descriptor.name, 20)) \(index.descriptor.type)\(direct)\(stale), \(try index.count) entries"
+        )
       }
     }
   }
@@ -187,11 +189,6 @@ extension Range<Int> {
       return isDescending ? upperBound - end..<upperBound - offset : lowerBound + offset..<lowerBound + end
     }
   }
-}
-
-/// Text filled with blanks to a width, for columns that people read.
-func pad(_ text: String, _ width: Int) -> String {
-  text + String(repeating: " ", count: max(0, width - text.count))
 }
 
 /// Records as lines: of JSON, or of the identifier and the document; or of some of their fields.

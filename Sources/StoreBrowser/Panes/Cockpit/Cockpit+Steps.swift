@@ -22,15 +22,15 @@ extension Cockpit {
     if usedWidth() > width { times = 0 }
     let bar = width - usedWidth() - 2
     return rows.map { row in
-      var spans = [Span(padded(row.step.title, names) + "  ", theme.style(.text))]
+      var spans = [Span(SafeText.padded(row.step.title, names) + "  ", theme.style(.text))]
       if bar >= 6 {
         let done = row.step.isComplete ? max(1, row.step.total) : row.step.done
         let text = Bars.progress(done, of: max(1, row.step.total), width: bar, isASCII: theme.isASCII)
         spans.append(Span(text + "  ", theme.style(.bar)))
       }
-      spans.append(Span(padded(row.count, counts, isTrailing: true), theme.style(row.role)))
-      if rates > 0 { spans.append(Span("  " + padded(row.rate, rates, isTrailing: true))) }
-      if times > 0 { spans.append(Span("  " + padded(row.time, times, isTrailing: true), theme.style(.dim))) }
+      spans.append(Span(SafeText.padded(row.count, counts, isTrailing: true), theme.style(row.role)))
+      if rates > 0 { spans.append(Span("  " + SafeText.padded(row.rate, rates, isTrailing: true))) }
+      if times > 0 { spans.append(Span("  " + SafeText.padded(row.time, times, isTrailing: true), theme.style(.dim))) }
       return spans
     }
   }
@@ -60,9 +60,4 @@ extension Cockpit {
   }
 
   private func widest(_ texts: [String]) -> Int { texts.map { SafeText.width($0) }.max() ?? 0 }
-
-  private func padded(_ text: String, _ columns: Int, isTrailing: Bool = false) -> String {
-    let space = String(repeating: " ", count: max(0, columns - SafeText.width(text)))
-    return isTrailing ? space + text : text + space
-  }
 }

@@ -218,8 +218,7 @@ extension RecordPane {
   private func hexLine(_ line: Int) -> String {
     guard let bytes = answer?.record?.content, line * 16 < bytes.count else { return "" }
     let part = bytes[line * 16..<min(bytes.count, line * 16 + 16)]
-    let offset = String(line * 16, radix: 16)
-    var text = String(repeating: "0", count: max(0, 6 - offset.count)) + offset + " "
+    var text = String(line * 16, radix: 16).zeroFilled(6) + " "
     var plain = ""
     for (position, byte) in part.enumerated() {
       text += (position == 8 ? "  " : " ") + Hexadecimal.text(of: byte)
