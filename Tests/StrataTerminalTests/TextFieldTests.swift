@@ -28,6 +28,16 @@ struct TextFieldTests {
     #expect(answers == [false, false, false])
   }
 
+  @Test("a line break ends a word, as a space does")
+  func wordsOfLines() throws {
+    var field = TextField("first line\nsecond")
+    _ = field.apply(try #require(KeyChord("^w")))
+    #expect(field.text == "first line\n")
+    field.moveCursor(to: 6)
+    _ = field.apply(try #require(KeyChord("C-Right")))
+    #expect(field.cursor == 10)
+  }
+
   @Test("a mark that joins the cluster before it moves the cursor by what is there then")
   func joining() {
     var field = TextField("e")

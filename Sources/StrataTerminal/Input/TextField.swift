@@ -136,16 +136,16 @@ package struct TextField: Hashable, Sendable {
   private func wordStart() -> Int {
     let characters = Array(text)
     var place = cursor
-    while place > 0, characters[place - 1] == " " { place -= 1 }
-    while place > 0, characters[place - 1] != " " { place -= 1 }
+    while place > 0, characters[place - 1].isWhitespace { place -= 1 }
+    while place > 0, !characters[place - 1].isWhitespace { place -= 1 }
     return place
   }
 
   private func wordEnd() -> Int {
     let characters = Array(text)
     var place = cursor
-    while place < characters.count, characters[place] == " " { place += 1 }
-    while place < characters.count, characters[place] != " " { place += 1 }
+    while place < characters.count, characters[place].isWhitespace { place += 1 }
+    while place < characters.count, !characters[place].isWhitespace { place += 1 }
     return place
   }
 }
