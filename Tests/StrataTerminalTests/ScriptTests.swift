@@ -57,6 +57,13 @@ struct ScriptTests {
     }
   }
 
+  @Test("a script with the line ends of another system is the same script")
+  func otherLineEnds() throws {
+    let text = "# a comment\nkeys j\ntype a b\nscreen x.txt\n"
+    let steps = try Script(parsing: text.replacing("\n", with: "\r\n")).steps
+    #expect(try steps.count == 5 && steps == Script(parsing: text).steps, "\(steps)")
+  }
+
   @Test("what is recorded plays the same events, whole after every piece")
   func recording() throws {
     let events: [TerminalEvent] =

@@ -31,15 +31,14 @@ package struct Script: Hashable, Sendable {
   /// Reads a script.
   package init(parsing text: String) throws(Problem) {
     steps = []
-    var number = 0
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-      number += 1
+    let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+    for (number, line) in lines.enumerated() {
       let words = line.drop { $0 == " " }
       guard let first = words.first, first != "#" else { continue }
       do {
         steps += try Self.steps(words)
       } catch {
-        throw Problem(line: number, message: error.message)
+        throw Problem(line: number + 1, message: error.message)
       }
     }
   }
