@@ -33,6 +33,18 @@ struct CellGridTests {
     #expect(plain(beside + [" a long message ", " in two lines   "]) == parts + [" a long message", " in two lines"])
   }
 
+  @Test("plain lines in ASCII are of the same panes")
+  func plainLinesInASCII() {
+    var grid = CellGrid(size: Size(columns: 14, rows: 3))
+    grid.frame(Rect(column: 0, row: 0, columns: 7, rows: 3), title: "日-")
+    grid.frame(Rect(column: 7, row: 0, columns: 7, rows: 3), heavy: true)
+    grid.write("é", at: Point(column: 1, row: 1))
+    grid.write("▶ 1", at: Point(column: 8, row: 1))
+    #expect(grid.plainLines(isASCII: true) == ["", ".", "e", "", "> 1", ""], "\(grid.plainLines(isASCII: true))")
+    grid.frame(Rect(column: 0, row: 0, columns: 14, rows: 3), title: "日-")
+    #expect(grid.plainLines(isASCII: true).contains("??-"), "\(grid.plainLines(isASCII: true))")
+  }
+
   @Test("a wide cluster that is half overwritten leaves a space; every row keeps its columns")
   func wideCells() {
     var grid = CellGrid(size: Size(columns: 6, rows: 1))

@@ -9,22 +9,19 @@ import StrataTerminal
 extension ScriptPlayer {
   mutating func playLines() throws(TerminalProblem) -> Int32 {
     var picture = try start(isReadAsLines: true)
-    var shown = picture.plainLines()
+    var shown = picture.plainLines(isASCII: isASCII)
     show(shown)
     while status == nil, let line = readLine() {
-      let steps: [Script.Step]
+      let known = line.isEmpty ? [] : Set(shown)
       do {
-        steps = try Self.steps(line)
+        for step in try Self.steps(line) where status == nil { picture = try play(step, after: picture) }
       } catch {
-        print(error.message)
-        continue
+        // The session goes on behind a mistake, and behind a picture that cannot be saved.
+        print((error as? Script.Problem)?.message ?? "\(error)")
       }
-      for step in steps where status == nil { picture = try play(step, after: picture) }
       guard status == nil else { break }
-      let now = picture.plainLines()
-      let known = Set(shown)
-      show(steps.isEmpty ? now : now.filter { !known.contains($0) })
-      shown = now
+      shown = picture.plainLines(isASCII: isASCII)
+      show(shown.filter { !known.contains($0) })
     }
     if let farewell = program.finish() { print(farewell) }
     return status ?? 0

@@ -7,7 +7,7 @@ package import StrataTerminal
 package struct ScriptPlayer {
   let program: any TerminalProgram
   private var size: Size
-  private let isASCII: Bool
+  let isASCII: Bool
   /// The exit status that the program quit with.
   private(set) var status: Int32?
   private var asked: ArraySlice<TerminalAction> = []
@@ -31,8 +31,10 @@ package struct ScriptPlayer {
   package mutating func play(_ script: Script) throws(TerminalProblem) -> (picture: CellGrid, status: Int32) {
     var picture = try start()
     for step in script.steps where status == nil { picture = try play(step, after: picture) }
-    return (picture, status ?? 0)
+    return (saved(picture), status ?? 0)
   }
+
+  private func saved(_ picture: CellGrid) -> CellGrid { isASCII ? picture.asciiOnly() : picture }
 
   /// Starts the program and waits for its first picture.
   mutating func start(isReadAsLines: Bool = false) throws(TerminalProblem) -> CellGrid {
@@ -50,7 +52,7 @@ package struct ScriptPlayer {
       deliver(event)
       return try drawWhenIdle()
     case .saveScreen(let path):
-      guard ScreenFile.save(picture, to: path) else { throw .script("\(path): \(Environment.lastError)") }
+      guard ScreenFile.save(saved(picture), to: path) else { throw .script("\(path): \(Environment.lastError)") }
       return picture
     }
   }
@@ -62,8 +64,7 @@ package struct ScriptPlayer {
       if program.isIdle || status != nil { break }
       _ = strata_wait(-1, -1)
     }
-    let drawn = program.draw(size: size)
-    return isASCII ? drawn.asciiOnly() : drawn
+    return program.draw(size: size)
   }
 
   private mutating func deliver(_ event: TerminalEvent) {

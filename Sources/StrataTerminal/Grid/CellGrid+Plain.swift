@@ -4,32 +4,32 @@ extension CellGrid {
   /// Returns the lines: those above the panes, each pane under its title, those below. Spaces at ends and runs of empty lines are removed.
   ///
   /// A pane whose border is broken by another on top of it is left out: the one on top has the focus.
-  package func plainLines() -> [String] {
+  ///
+  /// - Parameter isASCII: Whether the lines are in ASCII. The frames are found in this picture, because they are none in ASCII.
+  package func plainLines(isASCII: Bool = false) -> [String] {
     let panes = Self.wholeFrames(in: self)
-    guard let first = panes.map(\.top).min(), let last = panes.map(\.bottom).max() else { return tidy(lines()) }
-    let all = lines()
+    let shown = isASCII ? asciiOnly() : self
+    let all = shown.lines()
+    guard let first = panes.map(\.top).min(), let last = panes.map(\.bottom).max() else { return tidy(all) }
     var result = tidy(Array(all[..<first]))
     for pane in panes {
       result.append("")
-      let title = edge(row: pane.top, of: pane)
+      let title = edge(row: pane.top, of: pane, in: shown)
       if !title.isEmpty { result.append(title) }
       let isClosed = "┘┛".contains(self[Point(column: pane.right - 1, row: pane.bottom - 1)].text)
       let end = isClosed ? pane.bottom - 1 : pane.bottom
-      result += tidy((pane.top + 1..<end).map { text(row: $0, columns: pane.left + 1..<pane.right - 1) })
-      let footer = isClosed ? edge(row: end, of: pane) : ""
+      result += tidy((pane.top + 1..<end).map { shown.row($0)[inside: pane].map(\.text).joined() })
+      let footer = isClosed ? edge(row: end, of: pane, in: shown) : ""
       if !footer.isEmpty { result.append("(\(footer))") }
     }
     return result + [""] + tidy(Array(all[last...]))
   }
 
-  private func text(row: Int, columns: Range<Int>) -> String {
-    self.row(row).dropFirst(columns.lowerBound).prefix(columns.count).map(\.text).joined()
-  }
-
-  /// Returns the text in the upper or lower edge of a pane.
-  private func edge(row: Int, of pane: Rect) -> String {
-    let line = text(row: row, columns: pane.left + 1..<pane.right - 1)
-    return Self.trimmedEnd(String(line.map { $0 == "─" || $0 == "━" ? " " : $0 }.drop { $0 == " " }))
+  /// Returns the text in the upper or lower edge of a pane, as another picture shows it.
+  private func edge(row: Int, of pane: Rect, in shown: CellGrid) -> String {
+    let cells = zip(self.row(row)[inside: pane], shown.row(row)[inside: pane])
+    let line = cells.map { ["─", "━"].contains($0.text) ? " " : $1.text }.joined()
+    return Self.trimmedEnd(String(line.drop { $0 == " " }))
   }
 
   private func tidy(_ lines: [String]) -> [String] { lines.map(Self.trimmedEnd).filter { !$0.isEmpty } }
@@ -65,4 +65,9 @@ extension CellGrid {
       column: corner.column, row: corner.row, columns: rightColumn - corner.column + 1,
       rows: row - corner.row + (isClosed ? 1 : 0))
   }
+}
+
+extension ArraySlice<Cell> {
+  /// The cells of a row that lie between the sides of a pane.
+  fileprivate subscript(inside pane: Rect) -> Self { dropFirst(pane.left + 1).prefix(pane.columns - 2) }
 }
