@@ -53,14 +53,8 @@ package enum CommandGroup: String, CaseIterable, Sendable {
 /// The one table of commands.
 package enum CommandTable {
   package static func entry(_ command: Command) -> CommandEntry {
-    byName[command.rawValue]
-      ?? CommandEntry(
-        command: command, title: command.rawValue, short: command.rawValue, group: .program, keys: [], help: "",
-        contexts: [])
+    byName[command.rawValue] ?? row(command, [], command.rawValue, command.rawValue, .program, "")
   }
-
-  /// A command typed by its name, or nil.
-  package static func command(named name: String) -> Command? { Command(rawValue: name) }
 
   static func isKnown(_ name: String) -> Bool { byName[name] != nil }
 

@@ -114,7 +114,7 @@ package struct SettingsFile: Sendable {
   }
 
   private mutating func bind(_ name: String, _ value: String) throws(Refusal) {
-    guard let command = CommandTable.command(named: name) else {
+    guard let command = Command(rawValue: name) else {
       let near = FuzzySearch.entries(matching: name).first.map { "; perhaps \($0.name)" } ?? ""
       throw Refusal(reason: "there is no command “\(name)”\(near)")
     }

@@ -114,7 +114,7 @@ extension Browser {
     let value: String?
     if Position(text) != nil {
       (command, value) = (.goTo, text)
-    } else if let named = CommandTable.command(named: name) {
+    } else if let named = Command(rawValue: name) {
       (command, value) = (named, argument)
     } else {
       let nearest = UnknownName.nearest(to: name, among: CommandTable.all.map(\.name)).first

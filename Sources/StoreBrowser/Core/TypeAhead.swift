@@ -21,6 +21,8 @@ extension Browser {
     SmallHistogram.slot, .proof,
   ]
 
+  private static let discarding = [KeyChord(.escape), KeyChord(.character("c"), .control)]
+
   /// Handles one event: at once if the screen is complete, otherwise after the awaited replies. Esc and ^c do not wait, and discard the
   /// events typed ahead before them; nor does Q while a commit runs.
   mutating func hear(_ event: TerminalEvent) {
@@ -28,7 +30,7 @@ extension Browser {
     case .key(let chord) where layout.isTooSmall: pressUnseen(chord)
     case .paste where layout.isTooSmall, .mouse where layout.isTooSmall: break
     case .key(let chord)
-    where [KeyChord(.escape), KeyChord(.character("c"), .control)].contains(overlays.isEmpty ? keymap.unaliased(chord) : chord):
+    where Self.discarding.contains(overlays.isEmpty ? keymap.unaliased(chord) : chord):
       typeAhead = []
       (session.keeping.waiting, record.waiting) = (nil, nil)
       act(on: event)

@@ -40,14 +40,12 @@ struct ValueText: Sendable, Hashable {
 
   var role: Role {
     switch kind {
-    case .missing: .dim
-    case .null: .dim
+    case .missing, .null: .dim
     case .bool: .constant
     case .number: .number
-    case .string: .text
+    case .string, .list, .object: .text
     case .date: .date
     case .data: .blob
-    case .list, .object: .text
     case .problem: .problem
     }
   }

@@ -279,7 +279,7 @@ struct Prompt: Pane {
   /// The command whose argument is being typed; its usage replaces the suggestions.
   private var usage: CommandEntry? {
     guard kind == .palette, let space = field.text.firstIndex(of: " ") else { return nil }
-    return CommandTable.command(named: String(field.text[..<space])).flatMap {
+    return Command(rawValue: String(field.text[..<space])).flatMap {
       CommandTable.isKnown($0.rawValue) ? CommandTable.entry($0) : nil
     }
   }

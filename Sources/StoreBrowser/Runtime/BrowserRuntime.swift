@@ -276,11 +276,7 @@ final class ProgressThrottle: Sendable {
   }
 
   func flush() {
-    let waiting = state.withLock { state in
-      defer { state.waiting = nil }
-      return state.waiting
-    }
-    waiting.map(send)
+    state.withLock { $0.waiting.take() }.map(send)
   }
 }
 

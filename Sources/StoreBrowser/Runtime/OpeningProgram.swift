@@ -121,12 +121,7 @@ private final class Outcome: Sendable {
 
   func set(_ value: Result<OpenedStore, any Error>) { result.withLock { $0 = value } }
 
-  func collect() -> Result<OpenedStore, any Error>? {
-    result.withLock { result in
-      defer { result = nil }
-      return result
-    }
-  }
+  func collect() -> Result<OpenedStore, any Error>? { result.withLock { $0.take() } }
 }
 
 extension Browser {

@@ -15,7 +15,7 @@ struct TerminalInput {
   /// Bytes read so far.
   private(set) var count = 0
   /// Whether the terminal is gone.
-  private(set) var hasEnded = false
+  var hasEnded = false
 
   /// - Parameter file: the descriptor to read from. `ESCDELAY` is honoured: how many milliseconds make a lone escape.
   init(file: Int32) {
@@ -24,15 +24,12 @@ struct TerminalInput {
     self.escapeDelay = min(max(wanted, 0), 10_000)
   }
 
-  /// How long to wait for further bytes at most, in milliseconds; -1 is for ever. Results and signals do not prolong it.
+  /// How long to wait for further bytes at most, in milliseconds; -1 is for ever: nothing waits in the parser. Results and signals do not prolong it.
   var patience: Int32 {
     guard parser.awaitsMore else { return -1 }
     let left = .milliseconds(escapeDelay) - (ContinuousClock.now - readTime)
     return left > .zero ? Int32(left / .milliseconds(1)) + 1 : 0
   }
-
-  /// Whether nothing waits in the parser.
-  var isAtRest: Bool { !parser.awaitsMore }
 
   /// Everything that can be read now.
   mutating func readAll() -> [TerminalEvent] {
@@ -56,7 +53,4 @@ struct TerminalInput {
 
   /// Nothing more came in time.
   mutating func giveUpWaiting() -> [TerminalEvent] { parser.flush() }
-
-  /// The terminal says that it is gone.
-  mutating func end() { hasEnded = true }
 }

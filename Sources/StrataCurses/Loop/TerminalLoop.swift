@@ -75,7 +75,7 @@ package struct TerminalLoop {
     if found & STRATA_RESIZED != 0 { resize() }
     if found & STRATA_CONTINUED != 0 { comeBack() }
     if found & STRATA_INPUT != 0 { for event in input.readAll() { tell(event) } }
-    if found & STRATA_INPUT_ENDED != 0 { input.end() }
+    if found & STRATA_INPUT_ENDED != 0 { input.hasEnded = true }
     if found & STRATA_WOKEN != 0 { carryOut(program.respondToAnswers()) }
     if found & STRATA_STOP != 0 { suspend() }
     if found & STRATA_INTERRUPTED != 0 { tell(.key(KeyChord(.character("c"), .control))) }
@@ -109,7 +109,7 @@ package struct TerminalLoop {
   }
 
   private mutating func tellIdle() {
-    guard idleSignal != nil, program.isIdle, input.isAtRest, !strata_has_events(STDIN_FILENO) else { return }
+    guard idleSignal != nil, program.isIdle, input.patience < 0, !strata_has_events(STDIN_FILENO) else { return }
     idleSignal?.tell(inputBytes: input.count, size: size)
   }
 

@@ -2,11 +2,7 @@
 extension CellGrid {
   /// Returns each row as text, including spaces at its end.
   package func lines() -> [String] {
-    (0..<size.rows).map { row in
-      var line = ""
-      for cell in self.row(row) { line += cell.text }
-      return line
-    }
+    (0..<size.rows).map { row($0).map(\.text).joined() }
   }
 
   /// Returns all rows without the spaces at their ends, each followed by a line feed.

@@ -41,21 +41,10 @@ package enum Clipboard {
   /// Base 64 of `bytes`, padded.
   static func base64(_ bytes: [UInt8]) -> [UInt8] {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    var result: [UInt8] = []
-    result.reserveCapacity((bytes.count + 2) / 3 * 4)
-    var place = 0
-    while place < bytes.count {
-      let left = bytes.count - place
-      let first = UInt32(bytes[place]) << 16
-      let second = left > 1 ? UInt32(bytes[place + 1]) << 8 : 0
-      let third = left > 2 ? UInt32(bytes[place + 2]) : 0
-      let group = first | second | third
-      result.append(alphabet[Int(group >> 18 & 63)])
-      result.append(alphabet[Int(group >> 12 & 63)])
-      result.append(left > 1 ? alphabet[Int(group >> 6 & 63)] : 0x3D)
-      result.append(left > 2 ? alphabet[Int(group & 63)] : 0x3D)
-      place += 3
+    return stride(from: 0, to: bytes.count, by: 3).flatMap { start -> [UInt8] in
+      let part = bytes[start..<min(start + 3, bytes.count)]
+      let group = (part + [0, 0]).prefix(3).reduce(0) { $0 << 8 | Int($1) }
+      return (0..<4).map { $0 <= part.count ? alphabet[group >> (18 - 6 * $0) & 63] : 0x3D }
     }
-    return result
   }
 }

@@ -95,9 +95,7 @@ package enum SafeText {
 
   /// Returns the canonical form of `text` in at most `columns`; if it does not fit, it ends with `…`.
   package static func cut(_ text: String, to columns: Int) -> String {
-    var result = ""
-    for cluster in fitted(text, to: columns).clusters { result += cluster.text }
-    return result
+    fitted(text, to: columns).clusters.map(\.text).joined()
   }
 
   /// Returns the cells of `text` that fit into `columns`, the last one `…` if not all fit, and the columns they take.
@@ -142,35 +140,22 @@ package enum SafeText {
 
 extension SafeText {
   /// Returns a text that is safe for a terminal: canonical cells, without anything that controls, hides or reorders.
-  package static func shown(_ text: String) -> String {
-    var result = ""
-    forEachCluster(of: text) { cluster in
-      result += cluster.text
-      return true
-    }
-    return result
-  }
+  package static func shown(_ text: String) -> String { clusters(text).map(\.text).joined() }
 
   /// Returns the text in at most `columns`, with the middle left out if it does not fit: `curr…code`. Names differ at their beginning and
   /// end.
   package static func cutInTheMiddle(_ text: String, to columns: Int) -> String {
     guard isWider(text, than: columns) else { return text }
     guard columns > 2 else { return cut(text, to: columns) }
+    func texts(_ clusters: some Sequence<Cluster>, within columns: Int) -> [String] {
+      var used = 0
+      return clusters.prefix { cluster in
+        used += cluster.width
+        return used <= columns
+      }.map(\.text)
+    }
     let all = clusters(text)
-    let (headRoom, tailRoom) = (columns / 2, columns - 1 - columns / 2)
-    var (head, tail) = ("", "")
-    var used = 0
-    for cluster in all {
-      guard used + cluster.width <= headRoom else { break }
-      head += cluster.text
-      used += cluster.width
-    }
-    used = 0
-    for cluster in all.reversed() {
-      guard used + cluster.width <= tailRoom else { break }
-      tail = cluster.text + tail
-      used += cluster.width
-    }
-    return head + "…" + tail
+    let tail = texts(all.reversed(), within: columns - 1 - columns / 2)
+    return texts(all, within: columns / 2).joined() + "…" + tail.reversed().joined()
   }
 }
