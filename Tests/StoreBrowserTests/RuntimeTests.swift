@@ -243,6 +243,15 @@ struct RuntimeTests {
     #expect(light == opened(store, during: [.background(isLight: true)] + keys))
   }
 
+  @Test("^z suspends the program also while its store is opened")
+  func suspensionWhileOpening() throws {
+    let store = try Sample.store()
+    let program = OpeningProgram(path: store.path, configuration: BrowserConfiguration()) { _ in
+      OpenedStore(store, configuration: BrowserConfiguration(), files: .none)
+    }
+    #expect(program.respond(to: .key(KeyChord(.character("z"), .control))) == [.suspend])
+  }
+
   @Test("what could not be saved before a signal ended the program is not called kept")
   func unsavedAtSignal() throws {
     let folder = "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))"

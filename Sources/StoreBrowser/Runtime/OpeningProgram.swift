@@ -5,7 +5,8 @@ package import StrataTerminal
 
 /// Shows a first picture at once, opens the store meanwhile, and is the browser from then on.
 ///
-/// Keys typed ahead wait for the browser; `^c` and a signal end it while the store is still being opened, and Esc drops them.
+/// Keys typed ahead wait for the browser; `^c` and a signal end it while the store is still being opened, `^z` suspends it, and Esc drops
+/// them.
 package final class OpeningProgram: TerminalProgram {
   private let name: String
   private let configuration: BrowserConfiguration
@@ -55,6 +56,7 @@ package final class OpeningProgram: TerminalProgram {
     switch event {
     case .resize(let size): surroundings.size = size
     case .interrupt, .key(KeyChord(.character("c"), .control)): return [.quit(status: 0)]
+    case .key(KeyChord(.character("z"), .control)): return [.suspend]
     case .key(KeyChord(.escape)):
       // Reports of the terminal itself stay.
       typedAhead.removeAll { event in
