@@ -547,6 +547,13 @@ struct FollowingTests {
     }
   }
 
+  @Test(":difference takes times with spaces, in quotes")
+  func quotedDifference() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    try driver.play(":difference \"2100-01-01 00:00\" 2")
+    #expect(driver.browser.view.kind == .difference && driver.shows("#2 → #4"), "\(driver.screen)")
+  }
+
   @Test(
     "a store whose folder was moved is called so and takes no edits, keeps what is staged, and goes on when it is back")
   func movedFolder() throws {

@@ -87,6 +87,18 @@ struct TypedTests {
     #expect(driver.editorRequest?.text.contains("second") == true, "the editor is open again on what was typed")
   }
 
+  @Test("a bookmark on a new record leads there before it is committed, and in the past to the record of the past")
+  func bookmarkOnNew() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press("i")
+    driver.tell(.editorClosed(EditorOutcome(text: "{\"geonameid\": 77, \"name\": \"new\"}")))
+    driver.press("m a g g ' a")
+    #expect(driver.selectedIdentifier == "77", "\(driver.screen)")
+    driver.press(", ' a")
+    #expect(driver.status.contains("77") && driver.selectedIdentifier != "77", "\(driver.screen)")
+  }
+
   @Test("x on a field of the review takes that field out, on the record all of it")
   func leaveFieldOut() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -22,7 +22,8 @@ extension CommandTable {
     row(
       .difference, ["W"], "difference", "diff", .history, argument: .init("FROM TO", isRequired: false), verb: "diff",
       "Shows what differs: between the base set by v and here, without one between this commit and its parent, in the "
-        + "table between two marked records side by side.", in: [.table, .history, .difference]
+        + "table between two marked records side by side. A time with spaces stands in quotes.",
+      in: [.table, .history, .difference]
     ) { browser, argument in browser.differ(argument) },
     row(
       .pickaxe, ["S"], "search values through the history", "pickaxe", .history, argument: .init("TEXT"),

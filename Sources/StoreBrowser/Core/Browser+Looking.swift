@@ -92,7 +92,7 @@ extension Browser {
       if focus == .table, table.marks.count == 2 { openTransposed(differences: true) }
       return
     }
-    let names = argument.split(separator: " ").map(String.init)
+    let names = argument.words.map { $0.filter { $0 != "\"" } }
     guard let first = names.first else { return }
     session.start(.resolve, ResolveRequest(name: first)) { browser, older in
       guard names.count > 1 else { return browser.showDifference(older, browser.session.shown) }
@@ -241,7 +241,7 @@ extension Browser {
     source.sort = []
     source.range = nil
     source.limit = nil
-    let inserted = session.insertions[place.datastore]?.firstIndex { $0.identifier == place.identifier }
+    let inserted = session.shownInsertions(place.datastore).firstIndex { $0.identifier == place.identifier }
     table.show(source, anchor: inserted.map { .staged($0) } ?? .identifier(place.identifier))
   }
 
@@ -258,10 +258,12 @@ extension Browser {
 
   /// Goes to the record of an identifier as a person types it.
   mutating func goTo(_ identifier: String, in datastore: String) {
+    let inserted = session.shownInsertions(datastore).map(\.identifier)
     let place = Inquiry { [commit = session.shown] context throws(ModelError) in
       let stored = try context.datastore(datastore, at: commit)
       let key = try stored.identifier(parsing: identifier)
-      guard try stored.replaceable(key) != nil else { throw ModelError.noSuchRecord(identifier, datastore: datastore) }
+      let isStored = try stored.replaceable(key) != nil
+      guard isStored || inserted.contains(key) else { throw ModelError.noSuchRecord(identifier, datastore: datastore) }
       return RecordPlace(datastore: datastore, identifier: key)
     }
     session.start(.identify, place) { $0.show($1) }

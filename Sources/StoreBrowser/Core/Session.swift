@@ -58,6 +58,8 @@ struct Session: Sendable {
   private(set) var stagedRevision = 0
   /// The records to be inserted, by datastore: the last rows of its table, without those that lie among the others.
   private(set) var insertions: [String: [RecordEdit]] = [:]
+  /// The records to be inserted into a datastore, if the shown state can be edited.
+  func shownInsertions(_ datastore: String) -> [RecordEdit] { asOf == nil ? insertions[datastore] ?? [] : [] }
   /// Staged new records whose identifiers other programs have given to records meanwhile. Those have the rows.
   var taken: Set<RecordPlace> = [] { didSet { if taken != oldValue { sortInsertions() } } }
   var remembered = Remembered()

@@ -173,8 +173,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   func count(_ session: Session) -> Int { storedCount + insertions(session).count }
 
   func insertions(_ session: Session) -> [RecordEdit] {
-    guard let source, session.asOf == nil else { return [] }
-    return session.insertions[source.datastore] ?? []
+    source.map { session.shownInsertions($0.datastore) } ?? []
   }
 
   func rank(at position: Int) -> Int? {
