@@ -27,15 +27,14 @@ package struct Refusal: Sendable {
   static let reviewing = writing.or(Refusal { $0.session.staged.isEmpty ? "nothing is staged" : nil })
 
   static let undoing = writing.or(
-    Refusal { browser in
-      let staged = browser.session.staged
-      return !staged.canUndo && staged.canRedo ? "nothing staged is left to undo; ^r brings it back" : nil
+    Refusal {
+      $0.session.staged.canUndo || !$0.session.staged.canRedo
+        ? nil : "nothing staged is left to undo; ^r brings it back"
     })
 
   static let redoing = writing.or(
-    Refusal { browser in
-      let staged = browser.session.staged
-      return staged.canUndo && !staged.canRedo ? "there is nothing to redo in what is staged" : nil
+    Refusal {
+      $0.session.staged.canRedo || !$0.session.staged.canUndo ? nil : "there is nothing to redo in what is staged"
     })
 
   static let retrying = Refusal { $0.panes[MigrationPane.self].refusal(of: .retry, in: $0.session) }

@@ -48,7 +48,7 @@ extension Browser {
     if case .storage(_, kind: .unreachable) = error { session.lacksAnswers = true }
     let (listeners, isAwaited) = (listeners(of: slot), record.waiting != nil)
     for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
-    // What was typed behind the command that waited for a record is meant for it.
+    // Text typed behind the command that waited for a record is meant for that command.
     if isAwaited, record.waiting == nil { typeAhead = [] }
     switch slot {
     case .outline:

@@ -59,7 +59,7 @@ struct PaneDrawings: Sendable {
   }
 
   /// The parts of the session that all panes show.
-  private struct Surroundings: Sendable, Equatable {
+  fileprivate struct Surroundings: Sendable, Equatable {
     var theme: Theme
     var joining: SafeText.Joining
     var day: String
@@ -76,25 +76,17 @@ struct PaneDrawings: Sendable {
     var readsAsLines: Bool
     var canWarmUp: Bool
     var markedText: SearchText?
+  }
+}
 
-    init(_ session: Session) {
-      theme = session.theme
-      joining = SafeText.joining
-      day = session.time.day(session.now)
-      shown = session.shown
-      head = session.head
-      asOf = session.asOf
-      datastore = session.datastore
-      source = session.selections.source
-      outline = session.outline
-      outlineProblem = session.outlineProblem
-      letters = session.status.letters
-      stagedRevision = session.stagedRevision
-      remembered = session.remembered
-      readsAsLines = session.readsAsLines
-      canWarmUp = session.configuration.canWarmUp
-      markedText = session.markedText
-    }
+extension PaneDrawings.Surroundings {
+  init(_ session: Session) {
+    self.init(
+      theme: session.theme, joining: SafeText.joining, day: session.time.day(session.now), shown: session.shown,
+      head: session.head, asOf: session.asOf, datastore: session.datastore, source: session.selections.source,
+      outline: session.outline, outlineProblem: session.outlineProblem, letters: session.status.letters,
+      stagedRevision: session.stagedRevision, remembered: session.remembered, readsAsLines: session.readsAsLines,
+      canWarmUp: session.configuration.canWarmUp, markedText: session.markedText)
   }
 }
 

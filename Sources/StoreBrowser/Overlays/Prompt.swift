@@ -279,9 +279,7 @@ struct Prompt: Pane {
   /// The command whose argument is being typed; its usage replaces the suggestions.
   private var usage: CommandEntry? {
     guard kind == .palette, let space = field.text.firstIndex(of: " ") else { return nil }
-    return Command(rawValue: String(field.text[..<space])).flatMap {
-      CommandTable.isKnown($0.rawValue) ? CommandTable.entry($0) : nil
-    }
+    return Command(rawValue: String(field.text[..<space])).map(CommandTable.entry)
   }
 
   /// Draws the list, its first item right above the line, so that remaining items do not move while the user types. If nothing matches, its

@@ -48,9 +48,7 @@ package final class BrowserProgram: TerminalProgram {
     hasDrawn = true
     let grid = browser.picture(size: size)
     if let keyTime {
-      let duration = ContinuousClock.now - keyTime
-      browser.session.latency?.record(
-        duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)
+      browser.session.latency?.record(Int64((ContinuousClock.now - keyTime) / .nanoseconds(1)))
       self.keyTime = nil
     }
     return grid

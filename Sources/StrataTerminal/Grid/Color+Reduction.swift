@@ -20,15 +20,11 @@ extension Color {
   static func nearestNamed(_ index: UInt8) -> UInt8 {
     guard index >= 16 else { return index }
     let wanted = parts(index)
-    var best: (number: UInt8, distance: Int) = (0, .max)
-    for number in UInt8(0)..<16 {
-      let candidate = parts(number)
-      let distance =
-        square(wanted.red - candidate.red) + square(wanted.green - candidate.green)
-        + square(wanted.blue - candidate.blue)
-      if distance < best.distance { best = (number, distance) }
+    func distance(_ number: UInt8) -> Int {
+      let named = parts(number)
+      return square(wanted.red - named.red) + square(wanted.green - named.green) + square(wanted.blue - named.blue)
     }
-    return best.number
+    return (UInt8(0)..<16).map { ($0, distance($0)) }.min { $0.1 < $1.1 }?.0 ?? 0
   }
 
   /// Red, green and blue, 0 … 255, of one of xterm's 256 colours.
