@@ -57,6 +57,11 @@ struct ScriptTests {
     }
   }
 
+  @Test("the key # alone is no comment among lines that may be keys")
+  func numberSign() {
+    #expect(!Script.isStep("#") && Script.isStep("# a comment") && Script.isStep("") && !Script.isStep("gg"))
+  }
+
   @Test("a script with the line ends of another system is the same script")
   func otherLineEnds() throws {
     let text = "# a comment\nkeys j\ntype a b\nscreen x.txt\n"

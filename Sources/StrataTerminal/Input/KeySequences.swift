@@ -106,7 +106,7 @@ enum KeySequences {
     }
   }
 
-  /// The decimal numbers between semicolons; an empty or overlong one is 0.
+  /// The decimal numbers between semicolons, of an overlong one the first digits; an empty one is 0.
   private static func numbers(_ bytes: ArraySlice<UInt8>) -> [Int] {
     bytes.split(separator: 0x3B, omittingEmptySubsequences: false)
       .map { Int(String(decoding: $0.prefix(6), as: UTF8.self)) ?? 0 }

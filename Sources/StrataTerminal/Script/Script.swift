@@ -43,11 +43,11 @@ package struct Script: Hashable, Sendable {
     }
   }
 
-  /// Whether a line begins with the name of a step, which distinguishes it from bare keys.
+  /// Whether a line begins with the name of a step, or is a comment, which distinguishes it from bare keys. `#` alone is a key.
   package static func isStep(_ line: String) -> Bool {
     let words = line.drop { $0 == " " }
     guard let first = words.first else { return true }
-    return first == "#" || first == ":" || verbs.contains(String(words.prefix { $0 != " " }))
+    return first == "#" && words.count > 1 || first == ":" || verbs.contains(String(words.prefix { $0 != " " }))
   }
 
   private static let verbs: Set<String> = [
