@@ -56,8 +56,6 @@ package struct ColumnChoice: Sendable, Hashable, Codable {
   /// The joined columns as they were typed, `countrycode name, population`; nil in files of before there were some.
   package var joined: [String]?
 
-  var isDefault: Bool { self == ColumnChoice() }
-
   /// The chosen width of a column, within what keys choose: the file may have any number.
   func width(of column: String) -> Int? { widths[column].map { min(max(3, $0), 200) } }
 }

@@ -215,7 +215,7 @@ struct Session: Sendable {
 
   /// Arranges the columns of a datastore, which is remembered.
   mutating func arrange(_ choice: ColumnChoice, of datastore: String) {
-    remember { $0.columns[datastore] = choice.isDefault ? nil : choice }
+    remember { $0.columns[datastore] = choice == ColumnChoice() ? nil : choice }
   }
 
   /// A record's identifier, with the record's label if it is known.
