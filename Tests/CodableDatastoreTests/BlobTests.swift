@@ -50,6 +50,33 @@ struct BlobTests {
     #expect(try await !blobs.deleteIfPresent("large"))
   }
 
+  private actor ServedPersistence: Persistence {
+    typealias AccessMode = ReadWrite
+    nonisolated let _store: _StoreHandle
+
+    init(_ location: String, opening: @escaping @Sendable () -> Void) {
+      _store = _StoreHandle(served: location, isReadOnly: false) { _ in
+        opening()
+        return FileStore.memory()
+      }
+    }
+  }
+
+  @MainActor @Test("a store on a server is asked for blobs on another thread than the caller's")
+  func served() async throws {
+    let areMain = Mutex<[Bool]>([])
+    let calls: [@MainActor (BlobDatastore<ReadWrite>) async throws -> Void] = [
+      { _ = try await $0.count }, { _ = try await $0.names }, { _ = try await $0.load("a") },
+      { _ = try await $0.size(of: "a") }, { _ = try await $0.deleteIfPresent("a") },
+      { _ = try await $0.pieces(of: "a").firstInstance },
+    ]
+    for (number, call) in calls.enumerated() {
+      let persistence = ServedPersistence("blobs \(number)") { areMain.withLock { $0.append(Thread.isMainThread) } }
+      try await call(BlobDatastore(persistence: persistence))
+    }
+    #expect(areMain.withLock { $0 } == calls.map { _ in false })
+  }
+
   @Test("a blob of the same bytes makes no commit, however it comes, and one that differs anywhere does")
   func sameBlobs() async throws {
     let place = TemporaryPlace()

@@ -37,7 +37,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   ///
   /// - Throws: ``StoreError`` if the store cannot be read; of kind `refused` if the key is one of instances.
   public var count: Int {
-    get async throws { Int(clamping: try blobs?.entryCount ?? 0) }
+    get async throws { try await store.asking { Int(clamping: try blobs?.entryCount ?? 0) } }
   }
 
   /// The names of all blobs, in order.
@@ -45,14 +45,16 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   /// - Throws: ``StoreError`` if the store cannot be read.
   public var names: [String] {
     get async throws {
-      guard let blobs = try blobs else { return [] }
-      var names: [String] = []
-      var walk = TreeWalk(blobs)
-      while let entry = try walk.nextEntry() {
-        await store.yieldTask()
-        if let name = Self.coder.value(of: entry.key.array) { names.append(name) }
+      try await store.asking {
+        guard let blobs = try blobs else { return [] }
+        var names: [String] = []
+        var walk = TreeWalk(blobs)
+        while let entry = try walk.nextEntry() {
+          await store.yieldTask()
+          if let name = Self.coder.value(of: entry.key.array) { names.append(name) }
+        }
+        return names
       }
-      return names
     }
   }
 
@@ -60,14 +62,18 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   ///
   /// - Throws: ``StoreError`` if it cannot be read.
   public func load(_ name: String) async throws -> Data? {
-    guard var blob = try reader(of: name) else { return nil }
-    return try blob.next(upTo: .max) ?? Data()
+    try await store.asking {
+      guard var blob = try reader(of: name) else { return nil }
+      return try blob.next(upTo: .max) ?? Data()
+    }
   }
 
   /// The length of a blob in bytes, or nil if there is none.
   ///
   /// - Throws: ``StoreError`` if it cannot be read.
-  public func size(of name: String) async throws -> Int? { try reader(of: name)?.remaining }
+  public func size(of name: String) async throws -> Int? {
+    try await store.asking { try reader(of: name)?.remaining }
+  }
 
   /// A blob piece by piece; nothing if there is none. Each piece is read when it is asked for, and shows the blob as it was when the first
   /// piece was read. At most a MiB of the blob is in memory beside the piece, unless the store is on a server, which sends it whole.
@@ -176,7 +182,8 @@ extension BlobDatastore where AccessMode == ReadWrite {
   public func deleteIfPresent(_ name: String) async throws -> Bool {
     // Not read: a damaged one is deleted, too.
     let stored = try Self.coder.key(of: name)
-    guard try throwingStoreErrors({ try blobs?.payload(.bytes(stored)) }) != nil else { return false }
+    let isThere = try await store.asking { try throwingStoreErrors { try blobs?.payload(.bytes(stored)) } != nil }
+    guard isThere else { return false }
     return try await write("delete \(key)", name) { transaction, key in
       try transaction.delete(key, in: tree) != nil
     }
@@ -233,7 +240,7 @@ private struct BlobPieces: AsyncInstances, AsyncIteratorProtocol {
     if !isOpened {
       isOpened = true
       guard size > 0 else { throw StoreError(.refused, "A piece of a blob has at least one byte, not \(size).") }
-      blob = try open()
+      blob = try await store.asking { [open] in try open() }
     }
     return try blob?.next(upTo: size)
   }
