@@ -58,6 +58,26 @@ struct LiveTests {
     #expect(try await results.next()?.map(\.id) == [1, 2, 3, 4])
   }
 
+  @Test("a page that is kept current goes on when a record that no longer decodes is replaced")
+  func replacedUnreadable() async throws {
+    let isBroken = Mutex(false)
+    let books = PlainBookFormat.Datastore(
+      persistence: persistence, encoder: { try JSONEncoder().encode($0) },
+      decoders: [
+        .first: { data in
+          let book = try JSONDecoder().decode(Book.self, from: data)
+          guard book.title == "B", isBroken.withLock({ $0 }) else { return book }
+          throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "broken"))
+        }
+      ])
+    for (id, title) in [(1, "A"), (2, "B"), (3, "C")] { try await books.persist(Book(id: id, title: title)) }
+    var pages = books.load(...).limit(2, offset: 1).live().makeAsyncIterator()
+    #expect(try await pages.next()?.map(\.title) == ["B", "C"])
+    isBroken.withLock { $0 = true }
+    try await books.persist(Book(id: 2, title: "D"))
+    #expect(try await pages.next()?.map(\.title) == ["D", "C"])
+  }
+
   @MainActor @Test("an observable result follows on the main actor")
   func observable() async throws {
     let books = BookFormat.datastore(persistence)
