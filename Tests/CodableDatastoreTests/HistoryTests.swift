@@ -45,6 +45,10 @@ struct HistoryTests {
     #expect(try await view.load(20..., from: \.pages).all().map(\.id) == [2, 3])
     #expect(try await books.count == 2)
     #expect(try await books.view(at: .distantFuture).count == 2)
+    // Whatever asks for the newest state gets that of the view.
+    #expect(try await view.changes(from: 1).all().map(\.id) == [2, 3])
+    #expect(try await view.changes(of: \.title, since: then).all().isEmpty)
+    #expect(try await view.rehearseMigration().total == 3)
   }
 
   @Test("an index that was not there yet names the commit that brought it")

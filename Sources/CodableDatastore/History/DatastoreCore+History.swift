@@ -21,11 +21,12 @@ extension DatastoreCore {
     return try fixed(at: Commit.Number(number))
   }
 
+  /// The state of a commit; if it is nil, the newest state or, of a view of the past, that one.
   func view(at commit: Commit.Number?) throws -> View {
-    guard let head = try store.currentView(), let store = try store.model()?.engine else {
+    guard let newest = try currentView(), let store = try store.model()?.engine else {
       throw StoreError(.noSuchCommit, "There is no commit yet.")
     }
-    guard let commit else { return head }
+    guard let commit else { return newest }
     return try throwingStoreErrors { try store.view(at: commit.rawValue) }
   }
 
