@@ -139,6 +139,13 @@ struct GivingWayTests {
     #expect(yields(for: 300).contains(differences))
   }
 
+  @Test("the rehearsal of a migration")
+  func rehearsal() async throws {
+    let (_, books) = try await filled(500, slices: .ofTenLooks())
+    let count = try await worker.returns { _ in _ = try await books.rehearseMigration() }
+    #expect(count >= yields(for: 500).lowerBound)
+  }
+
   @Test("a task that was suspended just now, or runs shortly, does not leave its executor")
   func short() async throws {
     let (_, books) = try await filled(500, slices: .ofStandingClock())

@@ -94,6 +94,7 @@ struct UniquenessTests {
     #expect(error?.values == ["\"a\""])
     await #expect(throws: UniquenessError.self) { try await members.persist(Member(id: 5, town: "Zug", seat: 1)) }
     #expect(try await members.load(where: #Predicate { $0.email == nil }).count == 3)
+    #expect(try await members.rehearseMigration().succeeds)
   }
 
   @Test("over duplicates that are there, opening lists them")
@@ -106,6 +107,10 @@ struct UniquenessTests {
     }
     do {
       let users = UserFormat.datastore(persistence)
+      let rehearsal = try await users.rehearseMigration()
+      #expect(rehearsal.failures.map(\.identifier) == ["3", "4"])
+      #expect(rehearsal.failures.first?.reason == "More than one instance of Users has email \"a\".")
+      #expect(!rehearsal.succeeds)
       let error = await #expect(throws: UniquenessError.self) { try await users.warm() }
       #expect(error?.values == ["\"a\"", "\"b\""])
     }

@@ -4,19 +4,19 @@ import StrataEngine
 /// The result that a migration would have, found without writing anything.
 public struct MigrationRehearsal: Hashable, Sendable {
   /// How many instances there are.
-  public var total: Int
+  public var total = 0
   /// How many of each version were converted.
-  public var converted: [String: Int]
-  /// Instances that could not be converted or indexed.
-  public var failures: [WarmUpProgress.Failure]
+  public var converted: [String: Int] = [:]
+  /// Instances that could not be converted or indexed, and those that share a value of an index that is declared ``Unique``.
+  public var failures: [WarmUpProgress.Failure] = []
   /// How many entries each index would have.
-  public var entries: [IndexName: Int]
+  public var entries: [IndexName: Int] = [:]
   /// Indexes that would be built or rebuilt.
-  public var rebuiltIndexes: [IndexName]
+  public var rebuiltIndexes: [IndexName] = []
   /// Indexes that would be dropped.
-  public var droppedIndexes: [IndexName]
+  public var droppedIndexes: [IndexName] = []
 
-  /// Whether every instance can be converted.
+  /// Whether every instance can be converted and indexed.
   public var succeeds: Bool { failures.isEmpty }
 }
 
@@ -27,9 +27,10 @@ extension Datastore {
   /// Run it in a test against a copy of real data, see ``DiskPersistence/backUp(to:)``, or on a commit of the past.
   ///
   /// - Parameters:
-  ///   - commit: The commit whose state is tried; nil for the newest.
+  ///   - commit: The commit whose state is tried; nil for the newest, or that of a view of the past.
   ///   - progressHandler: Called for each instance.
-  /// - Throws: ``StoreError``; ``DatastoreError/incompatibleVersion(version:)``. Failures to decode are in the result, not thrown.
+  /// - Throws: ``StoreError``; ``DatastoreError/incompatibleVersion(version:)``; `CancellationError`. Failures to decode are in the result,
+  ///   not thrown.
   public nonisolated func rehearseMigration(
     at commit: Commit.Number? = nil, progressHandler: ProgressHandler? = nil
   ) async throws -> MigrationRehearsal {
@@ -41,10 +42,9 @@ extension DatastoreCore {
   fileprivate func rehearse(
     at commit: Commit.Number?, _ progressHandler: ProgressHandler?
   ) async throws -> MigrationRehearsal {
-    var rehearsal = MigrationRehearsal(
-      total: 0, converted: [:], failures: [], entries: [:], rebuiltIndexes: [], droppedIndexes: [])
+    var rehearsal = MigrationRehearsal()
     await progressHandler?(.evaluating)
-    let state = try commit.map { try view(at: $0) } ?? store.currentView()
+    let state = try commit.map { try view(at: $0) } ?? currentView()
     guard let tree = try throwingStoreErrors({ try state?.tree(recordsTree) }) else {
       await progressHandler?(.complete(total: 0))
       return rehearsal
@@ -56,32 +56,46 @@ extension DatastoreCore {
     rehearsal.droppedIndexes = plan.dropped.map { IndexName($0) }
     var walk = TreeWalk(tree)
     var position = 0
+    var seen = indexes.map { _ in Set<[UInt8]>() }
     while let record = try walk.nextRecord() {
       try Task.checkCancellation()
+      await store.yieldTask()
       await progressHandler?(.working(current: position, total: rehearsal.total))
       position += 1
-      await rehearse(try walk.key(), record, into: &rehearsal)
+      try await rehearse(try walk.key(), record, &seen, into: &rehearsal)
     }
     await progressHandler?(.complete(total: rehearsal.total))
     return rehearsal
   }
 
+  /// - Parameter seen: The values of each unique index so far.
   private func rehearse(
-    _ key: [UInt8], _ record: Bytes, into rehearsal: inout MigrationRehearsal
-  ) async {
+    _ key: [UInt8], _ record: Bytes, _ seen: inout [Set<[UInt8]>], into rehearsal: inout MigrationRehearsal
+  ) async throws {
     let tag = coder.tag(of: record) ?? ""
     do {
       let instance = try await coder.decode(record).instance
-      for (index, values) in zip(indexes, try values(of: instance, in: indexes, identifier: key)) {
+      let values = try values(of: instance, in: indexes, identifier: key)
+      for (place, index) in indexes.enumerated() where index.isUnique {
+        for value in values[place] where !seen[place].insert(value).inserted {
+          guard let shown = index.descriptor.soleValue(value) else { continue }
+          throw UniquenessError(
+            datastore: DatastoreKey(self.key), index: IndexName(index.name), values: [shown.description])
+        }
+      }
+      for (index, values) in zip(indexes, values) {
         rehearsal.entries[IndexName(index.name), default: 0] += values.count
       }
       rehearsal.converted[tag, default: 0] += 1
-    } catch {
-      rehearsal.failures.append(
-        WarmUpProgress.Failure(
-          identifier: shown(key), version: tag,
-          decodingPath: DecodingPath.text(of: error), reason: DecodingPath.reason(of: error), key: key,
-          byteCount: record.count))
+    } catch let error where !(error is CancellationError) {
+      rehearsal.failures.append(failure(error, key: key, record: record))
     }
+  }
+
+  /// An instance that could not be converted, with the reason.
+  func failure(_ error: any Error, key: [UInt8], record: Bytes) -> WarmUpProgress.Failure {
+    WarmUpProgress.Failure(
+      identifier: shown(key), version: coder.tag(of: record) ?? "", decodingPath: DecodingPath.text(of: error),
+      reason: DecodingPath.reason(of: error), key: key, byteCount: record.count)
   }
 }

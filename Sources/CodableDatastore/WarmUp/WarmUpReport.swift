@@ -70,11 +70,7 @@ struct WarmUpReport<Format: DatastoreFormat> {
     firstFailure = firstFailure ?? error
     account.fail(Activity.Failure(datastore: core.key, identifier: key, reason: DecodingPath.sentence(for: error)))
     guard progress.failures.count < 100 else { return }
-    progress.failures.append(
-      WarmUpProgress.Failure(
-        identifier: core.shown(key),
-        version: core.coder.tag(of: record) ?? "", decodingPath: DecodingPath.text(of: error),
-        reason: DecodingPath.reason(of: error), key: key, byteCount: record.count))
+    progress.failures.append(core.failure(error, key: key, record: record))
   }
 
   /// Ends the reading; throws the first failure.

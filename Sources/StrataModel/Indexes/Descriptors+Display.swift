@@ -6,7 +6,7 @@ extension IndexDescriptor {
   package func shownValue(_ bytes: [UInt8]) -> KeyValue { (try? encoding.decode(bytes)) ?? .data(bytes) }
 
   /// The value as it is shown if one record alone may have it; null, and tiers of which one is null, may belong to any number.
-  func soleValue(_ bytes: [UInt8]) -> KeyValue? {
+  package func soleValue(_ bytes: [UInt8]) -> KeyValue? {
     let value = shownValue(bytes)
     return value.hasNull ? nil : value
   }
