@@ -93,7 +93,7 @@ extension Persistence where AccessMode == ReadWrite {
   ///   - unrelated: Whether to merge stores that have no commit in common.
   ///   - choose: Receives each field, or record, that the settlement leaves open, and chooses a side.
   ///   - progress: Receives the progress.
-  /// - Throws: As ``fetch(from:progress:)``, ``merge(with:settling:unrelated:choosing:)`` and ``push(to:progress:)``; the steps done before it stay.
+  /// - Throws: As ``fetch(from:progress:)``, ``merge(with:settling:unrelated:choosing:)`` and ``push(to:progress:)``; earlier steps stay.
   @discardableResult
   public func exchange(
     with name: String, settling settlement: MergeSettlement = .ask, unrelated: Bool = false,
@@ -228,8 +228,8 @@ private let exchangesHere = TurnQueue()
 extension _StoreHandle {
   /// Runs an exchange, in the writer's turn and on a thread that may block; its changes are reported to observers.
   ///
-  /// - Parameter name: The remote that is written to. Those to stores of this machine run one after the other: two that write to each other's
-  ///   stores would wait for each other.
+  /// - Parameter name: The remote that is written to. Those to stores of this machine run one after the other: two that write to each
+  ///   other's stores would wait for each other.
   func exchanging<R: Sendable>(
     with name: String? = nil, _ progress: ExchangeProgressHandler? = nil,
     _ body: @escaping @Sendable (ExchangeWork) throws -> R

@@ -33,9 +33,8 @@ extension DatastoreFormat {
 
   /// Whether a stored property declares an index that is left out because of its name.
   var declaresIdentifierIndex: Bool {
-    guard Instance.self is any Identifiable.Type else { return false }
-    return Mirror(reflecting: self).children.contains { child in
-      (child.label == "id" || child.label == "_id") && DeclaredIndex<Instance>(child.value) != nil
+    Mirror(reflecting: self).children.contains { child in
+      DeclaredIndex<Instance>(child.value) != nil && generateIndexRepresentation(child: child) == nil
     }
   }
 }
@@ -50,7 +49,7 @@ struct DeclaredIndex<Instance: Sendable> {
   init?(_ value: Any) {
     switch value {
     case let wrapper as any IndexWrapper:
-      guard var inner = Self(wrapper.wrapped) else { return nil }
+      guard var inner = Self(wrapper.wrappedValue) else { return nil }
       if wrapper.isUnique { inner.isUnique = true } else { inner.storage = .direct }
       self = inner
     case let index as any IndexRepresentation:
@@ -63,17 +62,16 @@ struct DeclaredIndex<Instance: Sendable> {
 }
 
 protocol IndexWrapper {
-  var wrapped: Any { get }
+  associatedtype Index
+  var wrappedValue: Index { get }
   /// Whether it makes an index unique; otherwise it makes it direct.
   var isUnique: Bool { get }
 }
 
 extension Direct: IndexWrapper {
-  var wrapped: Any { wrappedValue }
   var isUnique: Bool { false }
 }
 
 extension Unique: IndexWrapper {
-  var wrapped: Any { wrappedValue }
   var isUnique: Bool { true }
 }

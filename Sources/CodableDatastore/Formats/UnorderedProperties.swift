@@ -22,9 +22,10 @@ struct UnorderedProperties: Sendable {
     var forms: [String: String?] = [:]
     func add(_ value: Any, at path: DocumentPath) {
       let mirror = Mirror(reflecting: value)
+      if mirror.displayStyle == .optional { mirror.children.first.map { add($0.value, at: path) } }
+      guard mirror.displayStyle == .struct else { return }
       for child in mirror.children {
-        if mirror.displayStyle == .optional { return add(child.value, at: path) }
-        guard mirror.displayStyle == .struct, let label = child.label else { return }
+        guard let label = child.label else { continue }
         let (place, form) = (path.appending(label), type(of: child.value) as? any UnorderedValue.Type)
         forms[place.description] = .some(form?.form)
         if form == nil { add(child.value, at: place) }
@@ -111,12 +112,10 @@ private struct PropertyEncoder: Encoder {
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { property(key).unkeyedContainer() }
 
-    func superEncoder() -> any Encoder { property(SuperKey.super) }
+    func superEncoder() -> any Encoder { property(JSONKey(stringValue: "super")) }
 
     func superEncoder(forKey key: Key) -> any Encoder { property(key) }
   }
-
-  private enum SuperKey: String, CodingKey { case `super` }
 
   /// The elements of a list, or the one value that a type is encoded as.
   struct Elements: UnkeyedEncodingContainer, SingleValueEncodingContainer {

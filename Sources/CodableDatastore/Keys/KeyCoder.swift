@@ -11,7 +11,8 @@ struct KeyCoder<Value: Indexable>: Sendable {
   let comparator: ComparatorOrder<Value>?
   /// Makes the key of a value. Throws `NotOrdered`, or any error of the value's encoding.
   let encode: @Sendable (Value) throws -> [UInt8]
-  private let decode: @Sendable (KeyValue) -> Value?
+  /// Makes the value of a key; nil if the key does not determine one.
+  let decode: @Sendable (KeyValue) -> Value?
 
   /// The key of a value. Throws `NotOrdered`, or any error of the value's encoding.
   func key(of value: Value) throws -> [UInt8] { try encode(value) }
@@ -20,8 +21,6 @@ struct KeyCoder<Value: Indexable>: Sendable {
     if let comparator { return try? comparator.value(of: key) }
     return (try? encoding.decode(key)).flatMap { decode($0) }
   }
-
-  func value(of key: KeyValue) -> Value? { decode(key) }
 
   var order: KeyOrder { comparator.map { .comparator($0) } ?? .bytes }
 
@@ -60,7 +59,7 @@ struct KeyCoder<Value: Indexable>: Sendable {
       try agreement.check(value, key)
       return key
     }
-    let decode: @Sendable (KeyValue) -> Ordered? = { key in form.value(of: key).flatMap { Ordered(keyForm: $0) } }
+    let decode: @Sendable (KeyValue) -> Ordered? = { key in form.decode(key).flatMap { Ordered(keyForm: $0) } }
     guard let encode = encode as? @Sendable (Value) throws -> [UInt8],
       let decode = decode as? @Sendable (KeyValue) -> Value?
     else { return nil }

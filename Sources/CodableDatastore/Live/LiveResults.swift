@@ -15,7 +15,7 @@
     public private(set) var instances: [Format.Instance] = []
     /// Why there will be no more news, if something went wrong.
     public private(set) var failure: (any Error)?
-    @ObservationIgnored private var listening: ListeningTask?
+    @ObservationIgnored private var listening: Task<Void, Never>?
 
     /// Begins to listen.
     ///
@@ -29,24 +29,18 @@
       sortedBy areInIncreasingOrder: (@Sendable (Format.Instance, Format.Instance) -> Bool)? = nil
     ) {
       let live = datastore.live(where: isIncluded, sortedBy: areInIncreasingOrder)
-      listening = ListeningTask(
-        Task { [weak self] in
-          do {
-            for try await instances in live {
-              guard let self else { return }
-              self.instances = instances
-            }
-          } catch {
-            self?.failure = error
+      listening = Task { [weak self] in
+        do {
+          for try await instances in live {
+            guard let self else { return }
+            self.instances = instances
           }
-        })
+        } catch {
+          self?.failure = error
+        }
+      }
     }
-  }
 
-  /// A task that ends with its last reference.
-  private final class ListeningTask: Sendable {
-    private let task: Task<Void, Never>
-    init(_ task: Task<Void, Never>) { self.task = task }
-    deinit { task.cancel() }
+    deinit { listening?.cancel() }
   }
 #endif

@@ -69,7 +69,7 @@ extension Column where Value: Sendable {
   private static var keyMeaning: ((KeyValue) -> Value?)? {
     func meaning<Key: Indexable>(_ type: Key.Type) -> Any {
       let coder = KeyCoder<Key>.make()
-      let value: (KeyValue) -> Key? = { coder.value(of: $0) }
+      let value: (KeyValue) -> Key? = { coder.decode($0) }
       return value
     }
     let ofBoolean: (KeyValue) -> Bool? = { IndexedBool($0)?.value }

@@ -6,7 +6,7 @@ extension DatastoreCore {
   func dangling<Target: DatastoreFormat, Value: Indexable>(
     _ path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>, in target: DatastoreCore<Target>
   ) async throws -> [DanglingReference<Identifier, Target.Identifier>] {
-    let reference = declared(path)
+    let reference = format[keyPath: path]
     let index = try index(at: path)
     guard let coder = index.coder as? KeyCoder<Value> else { throw DatastoreError.missingIndex }
     let seen = try await target.ready()

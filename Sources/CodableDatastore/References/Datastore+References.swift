@@ -31,13 +31,8 @@ extension Datastore {
     for instance in instances {
       var found: [Target.Instance?] = []
       for identifier in reference.values(instance).compactMap(reference.identifier) {
-        if let target = known[identifier] {
-          found.append(target)
-        } else {
-          let target = try await datastore.load(identifier)
-          known.updateValue(target, forKey: identifier)
-          found.append(target)
-        }
+        if known[identifier] == nil { known.updateValue(try await datastore.load(identifier), forKey: identifier) }
+        found.append(known[identifier] ?? nil)
       }
       followed.append(found)
     }
@@ -53,7 +48,7 @@ extension Datastore {
     referringTo identifier: Target.Identifier, order: RangeOrder = .ascending,
     through reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>
   ) -> Selection<Format, AccessMode> {
-    core.instances(IndexRange(only: core.declared(reference).value(identifier)), order: order, from: reference)
+    core.instances(IndexRange(only: core.format[keyPath: reference].value(identifier)), order: order, from: reference)
   }
 
   /// The references whose target does not exist, ordered by the target's identifier, then by the referring instance's.
@@ -89,15 +84,11 @@ extension DanglingReference: Equatable where Identifier: Equatable, Target: Equa
 extension DanglingReference: Hashable where Identifier: Hashable, Target: Hashable {}
 
 extension DatastoreCore {
-  func declared<Target: DatastoreFormat, Value: Indexable>(
-    _ path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>
-  ) -> ReferenceRepresentation<Instance, Target, Value> { format[keyPath: path] }
-
-  /// The same, after a check that it leads to the given datastore, in the same store.
+  /// A declared reference, after a check that it leads to the given datastore, in the same store.
   func reference<Target: DatastoreFormat, Value: Indexable>(
     _ path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>, to target: DatastoreCore<Target>
   ) throws -> ReferenceRepresentation<Instance, Target, Value> {
-    let reference = declared(path)
+    let reference = format[keyPath: path]
     let leads = reference.target(in: key, of: Format.self)
     guard leads.rawValue == target.key else {
       throw ReferenceError.otherTarget(declared: leads, given: DatastoreKey(target.key))

@@ -16,8 +16,8 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///
   /// - Parameter commit: The commit at which the instance was read.
   /// - Returns: The instance that is stored now.
-  /// - Throws: ``StoreError`` of kind `refused` if both changed the same field, if the type cannot hold both changes, or if the instance was deleted meanwhile: saving an old
-  ///   instance does not bring it back. Then nothing is written.
+  /// - Throws: ``StoreError`` of kind `refused` if both changed the same field, if the type cannot hold both changes, or if the instance was
+  ///   deleted meanwhile: saving an old instance does not bring it back. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
     _ instance: InstanceType, readAt commit: Commit.Number
