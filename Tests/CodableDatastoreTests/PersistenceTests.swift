@@ -48,6 +48,19 @@ struct PersistenceTests {
     #expect(try await BookFormat.datastore(direct).count == 2)
   }
 
+  @Test("a persistence without a configuration takes over that of an open one, and the usual one if all are closed")
+  func keptConfiguration() async throws {
+    var configuration = StoreConfiguration()
+    configuration.retention = .last(5)
+    let configured = try DiskPersistence(readWriteURL: place.url, configuration: configuration)
+    let plain = try DiskPersistence(readWriteURL: place.url)
+    #expect(configured._store.connection.configuration == configuration)
+    try await configured.close()
+    try await plain.close()
+    let later = try DiskPersistence(readWriteURL: place.url)
+    #expect(later._store.connection.configuration == StoreConfiguration())
+  }
+
   @Test("a link that leads to nothing is not an empty store, and the error names it")
   func danglingLink() async throws {
     let folder = place.url.deletingLastPathComponent()

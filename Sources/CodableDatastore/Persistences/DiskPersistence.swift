@@ -15,12 +15,13 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   /// The store behind the persistence.
   public nonisolated let _store: _StoreHandle
 
-  /// A persistence that reads and writes.
+  /// A persistence that reads and writes. If another persistence of the location is open in this process, the store keeps its
+  /// configuration.
   ///
   /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the original library
   ///   wrote, with a hint on how to convert it.
   public init(readWriteURL: URL) throws where AccessMode == ReadWrite {
-    try self.init(readWriteURL: readWriteURL, configuration: StoreConfiguration())
+    try self.init(at: readWriteURL, nil)
   }
 
   /// A persistence that reads and writes, with a configuration of its store.
@@ -32,9 +33,14 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the original library
   ///   wrote, with a hint on how to convert it.
   public init(readWriteURL: URL, configuration: StoreConfiguration) throws where AccessMode == ReadWrite {
-    guard readWriteURL.isFileURL else { throw DiskPersistenceError.notFileURL }
-    if !configuration.oldFolders.converts { try StoreConnection.refuseFolderOfOriginalLibrary(at: readWriteURL.path) }
-    let connection = StoreConnection.to(readWriteURL)
+    try self.init(at: readWriteURL, configuration)
+  }
+
+  private init(at url: URL, _ configuration: StoreConfiguration?) throws where AccessMode == ReadWrite {
+    guard url.isFileURL else { throw DiskPersistenceError.notFileURL }
+    let connection = StoreConnection.to(url)
+    let configuration = configuration ?? connection.configurationOfOthers ?? StoreConfiguration()
+    if !configuration.oldFolders.converts { try StoreConnection.refuseFolderOfOriginalLibrary(at: url.path) }
     connection.configuration = configuration
     _store = _StoreHandle(connection: connection, isReadOnly: false)
   }

@@ -91,6 +91,9 @@ final class StoreConnection: Sendable {
     set { state.withLock { $0.configuration = newValue } }
   }
 
+  /// The configuration that open persistences of the location have; nil if there are none.
+  var configurationOfOthers: StoreConfiguration? { state.withLock { $0.handles > 0 ? $0.configuration : nil } }
+
   /// How the store is kept now, whatever later persistences of the location ask for.
   var configurationInForce: StoreConfiguration { state.withLock { $0.opened ?? $0.configuration } }
 
