@@ -25,7 +25,10 @@ enum PredicateConstant {
 /// A condition as a text that is the same in every process, and for every equal captured set or dictionary.
 enum PredicateText {
   static func text(of predicate: Predicate<some Any>) -> String {
-    sets(in: predicate.expression).reduce("\(predicate)") { $0.replacing($1.text, with: $1.sortedText) }
+    // The order of their elements differs from process to process.
+    sets(in: predicate.expression).reduce("\(predicate)") { text, set in
+      text.replacing("\(set)", with: "\(set.map { String(reflecting: $0) }.sorted())")
+    }
   }
 
   /// Nodes hold their parts as stored properties.
@@ -40,12 +43,6 @@ enum PredicateText {
 private protocol CapturedSet: Collection {}
 extension Set: CapturedSet {}
 extension Dictionary: CapturedSet {}
-
-extension CapturedSet {
-  /// In an order that differs from process to process.
-  fileprivate var text: String { "\(self)" }
-  fileprivate var sortedText: String { "\(map { String(reflecting: $0) }.sorted())" }
-}
 
 /// The instance, or an element of a list that a closure looks at.
 protocol VariableNode {

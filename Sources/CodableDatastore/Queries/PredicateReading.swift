@@ -174,7 +174,7 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
     }
     if let bounds = (sequence as? any RangeNode)?.bounds { return reading.contains(bounds, element) }
     guard let list = PredicateConstant.value(of: sequence) as? any Sequence else { return nil }
-    let values = Array<Any>(erasing: list)
+    let values = list.map { $0 as Any }
     return reading.term(element, "==", values, text: " in [\(values.shortText(PredicateReading.shown))]")
   }
 }
@@ -193,10 +193,6 @@ extension PredicateExpressions.SequenceStartsWith: ConditionNode {
     // Every text begins with it.
     return reading.term(base, text: whole) { keys in [KeyInterval(lower: keys.null.map { .excluding($0) } ?? .open)] }
   }
-}
-
-extension [Any] {
-  fileprivate init(erasing sequence: some Sequence) { self = sequence.map { $0 as Any } }
 }
 
 // MARK: - Operands

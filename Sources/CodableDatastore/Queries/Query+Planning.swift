@@ -72,8 +72,9 @@ extension Query {
     var names: [String] = []
     for name in places.compactMap(\.name) where !names.contains(name) { names.append(name) }
     // A state of the past may lack an index that serves the query today.
-    let lacking = core.indexes.first {
-      prepared.trees[$0.name] == nil && !$0.descriptor.firstNames.isDisjoint(with: names)
+    let lacking = core.indexes.first { index in
+      let leading = [index.descriptor.keyPathName, index.descriptor.tiers.first?.keyPathName]
+      return prepared.trees[index.name] == nil && names.contains { leading.contains($0) }
     }
     if core.view != nil, let lacking { throw core.missing(lacking) }
     if let unranked {
@@ -163,9 +164,4 @@ extension Query {
     return Prepared(
       plan: plan, records: records, trees: trees, ranks: ranks, condition: .all(conditions), missing: missing)
   }
-}
-
-extension IndexDescriptor {
-  /// The names of the properties whose conditions alone it serves.
-  fileprivate var firstNames: Set<String> { Set([keyPathName, tiers.first?.keyPathName].compactMap(\.self)) }
 }
