@@ -418,5 +418,9 @@ struct ChangedTypeTests {
     #expect(try await last.limit(2).all().map(\.id) == [60, 59])
     #expect(try await last.limit(2, offset: 1).select(\.weight).all() == ["59 g", "58 g"])
     #expect(try await last.max(of: \.name) == "P160")
+    // Nor do pages without a sort count it.
+    let page = parts.load(...).skippingUnreadable().limit(2, offset: 50)
+    #expect(try await page.all().map(\.id) == [52, 53])
+    #expect(try await page.select(\.weight).all() == ["52 g", "53 g"])
   }
 }

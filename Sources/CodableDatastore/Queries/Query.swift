@@ -80,7 +80,8 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
     if sortedAlike { (sorts, isSortedAsRange) = (whole, true) }
   }
 
-  /// Limits the answer to `count` instances, after skipping `offset`. If an index covers the query, skipped instances are not read.
+  /// Limits the answer to `count` instances, after skipping `offset`. If an index covers the query, skipped instances are not read, unless
+  /// those that do not decode are left out.
   ///
   /// - Parameters:
   ///   - count: 1 or more.

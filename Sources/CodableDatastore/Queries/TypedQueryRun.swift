@@ -145,6 +145,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
       do {
         let (key, record) = (candidate.key.bytes, try held?.record ?? record(of: candidate))
         if held != nil { readCount += 1 } else if isTimeToYield() { await slices.yieldTask() }
+        // An instance that is left out is none of those that are skipped.
+        let needsInstance = needsInstance || offset > 0 && unreadable != nil
         let told = told(by: record)
         guard var match = try await match(record, told: told, key: key, needsInstance: needsInstance) else { continue }
         if offset > 0 {
@@ -270,11 +272,11 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private mutating func open() async throws {
     if plan.order == .sort { return try await sort() }
     if let cursor = page.after, !plan.order.isByIdentifier { try await goBehind(cursor) }
-    if !plan.isTested, offset > 0 {
+    if !plan.isTested, unreadable == nil, offset > 0 {
       try throwingStoreErrors { try candidates.skip(offset) }
       offset = 0
     }
-    isPlain = !plan.isTested
+    isPlain = !plan.isTested && offset == 0
   }
 
   /// Looks for the place of a cursor by halves.
