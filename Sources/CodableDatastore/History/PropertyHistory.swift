@@ -16,7 +16,10 @@ struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: As
     while let (version, older) = try await versions.nextStored(isolation: actor) {
       let value = try await value(of: version, isolation: actor)
       var isNew = true
-      for version in older where isNew { isNew = await !has(value, version, isolation: actor) }
+      for version in older where isNew {
+        // One that cannot be read has another value.
+        do { isNew = try await self.value(of: version, isolation: actor) != value } catch {}
+      }
       values[version.commit.number] = nil
       let commit = Commit(version.commit)
       if let since, commit.date < since {
@@ -27,13 +30,6 @@ struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: As
       }
     }
     return nil
-  }
-
-  /// Whether a version has a value. Returns false for one that cannot be read.
-  private mutating func has(
-    _ value: Value?, _ version: StoredVersion, isolation actor: isolated (any Actor)?
-  ) async -> Bool {
-    do { return try await self.value(of: version, isolation: actor) == value } catch { return false }
   }
 
   private mutating func value(of version: StoredVersion, isolation actor: isolated (any Actor)?) async throws -> Value?

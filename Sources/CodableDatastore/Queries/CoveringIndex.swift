@@ -19,7 +19,14 @@ struct CoveringIndex<Instance: Sendable, Row> {
     guard !plan.isTested, properties.contains(where: { $0 != nil }) else { return nil }
     var chosen: (index: IndexPlan<Instance>, places: [Int?])?
     for index in run.core.indexes {
-      guard !index.descriptor.kind.hasManyValues, plan.mayWalk(along: index.name),
+      // Whether the instances that the plan leads to are those of some ranges of the index.
+      let isOnWay =
+        switch plan.way {
+        case .scan: true
+        case .index(let way): way.index == index.name
+        case .union, .intersection: false
+        }
+      guard isOnWay, !index.descriptor.kind.hasManyValues,
         index.keyPaths.count < chosen?.index.keyPaths.count ?? .max,
         let places = Self.places(of: properties, in: index.keyPaths)
       else { continue }
@@ -60,16 +67,5 @@ struct CoveringIndex<Instance: Sendable, Row> {
   func row(of value: UnsafeRawBufferPointer) -> Row? {
     guard tiers.read(value, into: &values.keys) else { return nil }
     return try? rows.row(values)
-  }
-}
-
-extension QueryPlan {
-  /// Whether the instances that the plan leads to are those of some ranges of an index.
-  fileprivate func mayWalk(along name: String) -> Bool {
-    switch way {
-    case .scan: true
-    case .index(let way): way.index == name
-    case .union, .intersection: false
-    }
   }
 }

@@ -57,7 +57,13 @@ struct InterchangeWriter {
     let value = bare(property.value, given: property.date)
     let hasOwnLabel = property.label != property.value.kind
     let hasOwnDate = property.date != date
-    if form == .compact, !hasOwnLabel, !hasOwnDate, property.value.isToldByItsJSON { return value }
+    // Whether the bare JSON value is read back as the same kind.
+    let isToldByItsJSON =
+      switch property.value {
+      case .string, .integer, .double, .boolean, .list: true
+      case .date, .data, .entity: false
+      }
+    if form == .compact, !hasOwnLabel, !hasOwnDate, isToldByItsJSON { return value }
     var members: [Document.Member] = [.init(property.value.kind, value)]
     if form == .full || hasOwnLabel { members.append(.init("type", .string(property.label))) }
     if form == .full || hasOwnDate { members.append(.init("datestamp", .string(EntityDate(property.date).text))) }
@@ -73,16 +79,6 @@ struct InterchangeWriter {
     case .date(let date): .string(EntityDate(date).text)
     case .data(let bytes): .string(bytes.base64EncodedString())
     case .list(let elements): .array(elements.map { document(of: $0, given: date) })
-    }
-  }
-}
-
-extension EntityValue {
-  /// Whether the bare JSON value is read back as the same kind.
-  fileprivate var isToldByItsJSON: Bool {
-    switch self {
-    case .string, .integer, .double, .boolean, .list: true
-    case .date, .data, .entity: false
     }
   }
 }
