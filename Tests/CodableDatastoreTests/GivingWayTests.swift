@@ -139,6 +139,31 @@ struct GivingWayTests {
     #expect(yields(for: 300).contains(differences))
   }
 
+  private struct Link: Codable, Identifiable, Sendable {
+    var id: Int
+    var next: Int
+  }
+
+  private struct LinkFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case first = 1 }
+    typealias Instance = Link
+    static let defaultKey: DatastoreKey = "Links"
+    static let currentVersion = Version.first
+    let next = Reference(\.next, to: LinkFormat.self)
+  }
+
+  @Test("a walk along references leaves its executor")
+  func references() async throws {
+    let persistence = MemoryPersistence(slices: .ofStandingClock())
+    let links = persistence.datastore(LinkFormat.self)
+    try await persistence.perform { for id in 1...5 { try await links.persist(Link(id: id, next: id + 1)) } }
+    let count = try await worker.returns { _ in
+      let dangling = try await links.dangling(\.next, in: links)
+      #expect(dangling.map(\.target) == [6])
+    }
+    #expect(count >= 1)
+  }
+
   @Test("the rehearsal of a migration")
   func rehearsal() async throws {
     let (_, books) = try await filled(500, slices: .ofTenLooks())

@@ -22,16 +22,25 @@ extension DatastoreCore {
     let isKey =
       index.order.value.isBytes && target.identifiers.order.isBytes
       && index.descriptor.encoding.content == target.identifiers.encoding
-    var merge = ReferenceMerge(
+    let merge = ReferenceMerge(
       entries: tree, targets: targets, order: target.identifiers.order,
       naming: isKey
         ? .key
         : .translated { value in
           try coder.value(of: value).flatMap(reference.identifier).map { try target.key(of: $0) }
         })
+    return try await all(merge, in: target)
+  }
+
+  /// On no actor: the walk along many references would hold it up.
+  @concurrent private func all<Target: DatastoreFormat>(
+    _ merge: sending ReferenceMerge, in target: DatastoreCore<Target>
+  ) async throws -> [DanglingReference<Identifier, Target.Identifier>] {
+    var merge = merge
     var dangling: [DanglingReference<Identifier, Target.Identifier>] = []
     var last: (key: [UInt8], value: Target.Identifier)?
     while let found = try throwingStoreErrors({ try merge.next() }) {
+      try Task.checkCancellation()
       if last?.key != found.target { last = target.identifiers.value(of: found.target).map { (found.target, $0) } }
       guard let named = last?.value, let id = identifiers.value(of: found.identifier) else { continue }
       dangling.append(DanglingReference(id: id, target: named))
