@@ -150,6 +150,26 @@ struct HostileStreamTests {
     try ours.expectSound()
   }
 
+  @Test("a file that was damaged on its way is written again by its author, once a reader has found that out")
+  func damagedFile() throws {
+    let path = "/tmp/strata-hostile-\(UInt64.random(in: 0 ... .max))"
+    mkdir(path, 0o755)
+    defer { try? removeFolder(path) }
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    try theirs.put(#"{"id":2,"name":"two"}"#)
+    _ = try theirs.exchange.push(FolderPeer(path, name: "stick"), as: "stick")
+    let file = "\(path)/\(try #require(SystemDisk().list(path).first { $0.hasSuffix(".jsonl") }))"
+    let whole = try String(contentsOfFile: file, encoding: .utf8)
+    try DurableFile.replace(file, with: Array(whole.replacing("two", with: "owt").utf8))
+    #expect(try !ours.exchange.fetch(FolderPeer(path, name: "stick"), as: "stick").notes.isEmpty)
+    #expect(try !ours.graph.knows(theirs.head))
+    #expect(try theirs.exchange.push(FolderPeer(path, name: "stick"), as: "stick") == 0)
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == whole)
+    #expect(try ours.exchange.fetch(FolderPeer(path, name: "stick"), as: "stick").notes.isEmpty)
+    #expect(try ours.graph.knows(theirs.head))
+    try ours.expectSound()
+  }
+
   @Test("a line that holds no record is refused long before it is all read, with its place")
   func lengths() throws {
     let path = "/tmp/strata-hostile-\(UInt64.random(in: 0 ... .max))"

@@ -9,13 +9,16 @@ package import StrataEngine
 /// under another name, synced and renamed, and never changed. Every store reads the files of all stores. A file that is incomplete, or
 /// whose commits were made on others that are missing, counts as not there yet: it is read the next time.
 ///
-/// Each store that reads leaves a note, `STORE.seen`, with the heads that it knows. A store with many files there writes their commits as
-/// one file, and removes the small ones once all stores that left a note know that one.
+/// Each store that reads leaves a note, `STORE.seen`, with the heads that it knows and the files that it found damaged, which their authors
+/// write again. A store with many files there writes their commits as one file, and removes the small ones once all stores that left a note
+/// know that one.
 package final class FolderPeer: Peer {
   package let name: String
   private let path: String
   /// The heads of files that the last fetch found not all there, with a remark on each.
   private(set) var unfinished: [CommitIdentity: String] = [:]
+  /// The names of files that the last fetch found damaged. Their authors learn it by this store's note.
+  private var damaged: [String] = []
 
   /// A store combines its files when it has more than this number.
   private static let mostFiles = 16
@@ -124,7 +127,7 @@ package final class FolderPeer: Peer {
     }
     try meter.announce(announced)
     var needsPruned = false
-    var failures: [(head: CommitIdentity, reason: String, remark: String?)] = []
+    var failures: [(head: CommitIdentity, file: String, reason: String, remark: String?)] = []
     /// Reads files on and returns whether that brought any commit. A file that is at its end, or cannot be read, is done.
     func goOn(_ streams: [Stream], requiresParents: Bool = true) throws -> Bool {
       var hasCome = false
@@ -145,7 +148,7 @@ package final class FolderPeer: Peer {
             remark = stream.lines?.isAtEnd == true ? Self.isUnfinished : Self.isDamaged
           }
           failures.removeAll { $0.head == stream.file.head }
-          failures.append((stream.file.head, "\(stream.file.name): \(error)", remark))
+          failures.append((stream.file.head, stream.file.name, "\(stream.file.name): \(error)", remark))
         }
         if isDone { open.removeAll { $0 === stream } }
         if isDone || receiver.received.count > before { hasCome = true }
@@ -166,6 +169,7 @@ package final class FolderPeer: Peer {
       throw ExchangeError.peer(name: name, reason: failure.reason)
     }
     unfinished = Dictionary(failures.map { ($0.head, "\($0.reason); \($0.remark ?? "")") }) { $1 }
+    damaged = failures.filter { $0.remark == Self.isDamaged }.map(\.file)
   }
 
   private static let isUnfinished = "the next exchange reads it again"
@@ -218,25 +222,26 @@ package final class FolderPeer: Peer {
   /// Leaves a note of the heads in the folder that a store knows; does nothing if it is the same as before.
   func sign(_ graph: CommitGraph, reader: String, now: Int64) throws {
     let heads = try heads().filter { graph.number(of: $0) != nil }.map(\.text)
-    if let known = seenFiles().first(where: { $0.reader == reader }), known.heads == heads,
+    if let known = seenFiles().first(where: { $0.reader == reader }), known.heads == heads, known.damaged == damaged,
       known.date > now - Self.forgottenAfter / 3
     {
       return
     }
     let line = StreamLine.bytes([
       .init("seen", .array(heads.map { .string($0) })), .init("date", .string(MomentText.text(now))),
+      .init("damaged", .array(damaged.map { .string($0) })),
     ])
     // A store that may only read leaves none.
     try? DurableFile.replace("\(path)/\(reader).seen", with: line)
   }
 
-  private func seenFiles() -> [(reader: String, heads: [String], date: Int64)] {
+  private func seenFiles() -> [(reader: String, heads: [String], damaged: [String], date: Int64)] {
     ((try? list()) ?? []).compactMap { name in
       guard name.hasSuffix(".seen"), let reader = try? LineReader(path: path + "/" + name),
         let bytes = try? reader.next(limit: Self.noteLimit), let line = StreamLine(bytes),
         let heads = line.texts("seen"), let date = line.text("date").flatMap(MomentText.nanoseconds)
       else { return nil }
-      return (String(name.dropLast(5)), heads, date)
+      return (String(name.dropLast(5)), heads, line.texts("damaged") ?? [], date)
     }
   }
 
@@ -244,7 +249,14 @@ package final class FolderPeer: Peer {
   /// Reads the files.
   func tidy(_ store: EngineStore, _ graph: CommitGraph, now: Int64) throws {
     let files = try files().map { (file: $0, header: header(of: $0)) }
-    for case (let file, let header?) in files { try heal(file, header, store, graph) }
+    let damaged = Set(seenFiles().flatMap(\.damaged))
+    for case (let file, let header?) in files {
+      if damaged.contains(file.name), header.text("store") == store.identity {
+        try writeAgain(file, header, store, graph)
+      } else {
+        try heal(file, header, store, graph)
+      }
+    }
     guard files.count > Self.mostFiles else { return }
     let own = files.filter { $0.header?.text("store") == store.identity }.map(\.file)
     guard own.count > Self.mostFiles else { return }
@@ -293,6 +305,20 @@ package final class FolderPeer: Peer {
     let (commits, bases) = try contents(of: file)
     let (numbers, since) = (commits.compactMap { graph.number(of: $0) }, Self.parents(of: commits, graph))
     guard numbers.count == commits.count, !bases.isEmpty else { return }
+    try write(file, numbers, since: since, store, graph)
+  }
+
+  /// Writes a file of this store again that another store found damaged, unless this store has pruned some of its commits since.
+  private func writeAgain(_ file: File, _ header: StreamLine, _ store: EngineStore, _ graph: CommitGraph) throws {
+    let since = (header.texts("since") ?? []).compactMap(CommitIdentity.init(text:))
+    let numbers = graph.numbers(in: [file.head], butNotIn: since)
+    guard graph.number(of: file.head) != nil, UInt64(numbers.count) == header.number("commits") else { return }
+    try write(file, numbers, since: since, store, graph)
+  }
+
+  private func write(
+    _ file: File, _ numbers: [UInt64], since: [CommitIdentity], _ store: EngineStore, _ graph: CommitGraph
+  ) throws {
     let anew = try DurableFile(in: path)
     try CommitSender(store, graph, sink: anew.add).send(
       numbers, since: since, whole: missingBases(of: numbers, store, graph))
