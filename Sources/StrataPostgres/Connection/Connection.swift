@@ -19,7 +19,7 @@ final class Connection: @unchecked Sendable {
   private var unsent = 0
   private static let mostUnsent = 1 << 20
   /// The way to find out what was written, if a loss of the connection leaves that open.
-  private var remedyOfLoss: String?
+  var remedyOfLoss: String?
 
   /// Connects; takes at most as long as `connect_timeout` says for each host.
   init(_ url: ServerURL, program: String, roundTrips: SharedCount) throws(StorageError) {
@@ -105,24 +105,15 @@ final class Connection: @unchecked Sendable {
     do throws(StorageError) {
       try exchange(Statement("begin"))
       let result = try body()
-      try leavingOpen("look whether it is there before you try again") { () throws(StorageError) in
-        _ = try exchange(Statement("commit"))
-      }
+      let outer = remedyOfLoss
+      remedyOfLoss = outer ?? "look whether it is there before you try again"
+      defer { remedyOfLoss = outer }
+      try exchange(Statement("commit"))
       return result
     } catch {
       if !isLost { _ = try? exchange(Statement("rollback")) }
       throw error
     }
-  }
-
-  /// Runs exchanges whose outcome is not known if the connection is lost among them.
-  func leavingOpen<R>(
-    _ remedy: String, _ body: () throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    let outer = remedyOfLoss
-    remedyOfLoss = outer ?? remedy
-    defer { remedyOfLoss = outer }
-    return try body()
   }
 
   /// Sends statements in one flush, without waiting for their answers.

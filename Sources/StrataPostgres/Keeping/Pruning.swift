@@ -10,9 +10,9 @@ extension ServerStore {
   package func prune(before oldest: UInt64) throws(StorageError) {
     try requireWritable()
     try pool.with { connection throws(StorageError) in
-      try connection.leavingOpen("prune again, which goes on where this ended") { () throws(StorageError) in
-        try prune(before: oldest, connection)
-      }
+      connection.remedyOfLoss = "prune again, which goes on where this ended"
+      defer { connection.remedyOfLoss = nil }
+      try prune(before: oldest, connection)
     }
   }
 
