@@ -128,9 +128,8 @@ struct KeptUnits {
 /// Runs of bytes as they travel: offset and count as eight bytes each, little-endian, then the bytes.
 enum ByteRuns {
   static func append(_ bytes: [UInt8], at offset: UInt64, to runs: inout [UInt8]) {
-    for number in [offset, UInt64(bytes.count)] {
-      withUnsafeBytes(of: number.littleEndian) { runs.append(contentsOf: $0) }
-    }
+    runs.append(offset)
+    runs.append(UInt64(bytes.count))
     runs += bytes
   }
 

@@ -167,7 +167,8 @@ extension ByteReader {
 }
 
 extension [UInt8] {
-  fileprivate mutating func append<Number: FixedWidthInteger>(_ number: Number) {
+  /// Appends the bytes of a number, the least significant first.
+  mutating func append<Number: FixedWidthInteger>(_ number: Number) {
     Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
   }
 
