@@ -30,8 +30,7 @@ package struct MergePlanner {
     if plan.isTwoWay {
       plan.notes.append("the common ancestor's content is kept on neither side: every difference is a conflict")
     }
-    let keys = Set(try keys(at: plan.first)).union(try keys(at: plan.second))
-    for key in keys.sorted() { try merge(key, numbers, policy, &plan) }
+    for key in try keys(at: plan.first, plan.second) { try merge(key, numbers, policy, &plan) }
     try findDanglingReferences(&plan)
     return plan
   }
@@ -51,7 +50,7 @@ package struct MergePlanner {
       let second = graph.number(of: right)
     else { return false }
     let (one, other) = (CommitNumber(first), CommitNumber(second))
-    for key in Set(try keys(at: one)).union(try keys(at: other)) {
+    for key in try keys(at: one, other) {
       guard try store.descriptor(of: key, at: one) == store.descriptor(of: key, at: other) else { return false }
     }
     // Both may have the same content, written by each.
@@ -86,8 +85,9 @@ package struct MergePlanner {
     return before < after
   }
 
-  private func keys(at commit: CommitNumber) throws -> [String] {
-    try store.view(at: commit).datastoreKeys
+  /// The datastores of either commit, in their order.
+  private func keys(at one: CommitNumber, _ other: CommitNumber) throws -> [String] {
+    try Set(store.view(at: one).datastoreKeys).union(store.view(at: other).datastoreKeys).sorted()
   }
 
   // MARK: Datastores

@@ -63,7 +63,6 @@ extension StoreExchange {
     let names = known.keys.filter { $0 == name || $0.hasPrefix(name + "/") }
     if names.isEmpty { return }
     defer { releaseLock() }
-    _ = try commitBookkeeping(on: nil) { info in info.names = Dictionary(uniqueKeysWithValues: names.map { ($0, nil) })
-    }
+    _ = try commitBookkeeping(on: nil) { $0.names = Dictionary(uniqueKeysWithValues: names.map { ($0, nil) }) }
   }
 }

@@ -12,15 +12,15 @@ struct TreeChanges {
 
   func write(to lines: inout CommitLines) throws {
     let steps = try TreeSteps(from: old, to: new) { $0.order == $1.order }
-    for name in steps.dropped { try lines.add(line([.init("drop", .bool(true))] + TreeLabel(name).members)) }
+    for name in steps.dropped {
+      try lines.add(StreamLine.bytes([.init("drop", .bool(true))] + TreeLabel(name).members))
+    }
     for (before, after) in steps.trees where before == nil || before?.attributes != after.attributes {
       try lines.add(definition(of: after))
     }
     for (before, after) in steps.trees where after.kind == .records { try writeRecords(before, after, &lines) }
     for (before, after) in steps.trees where after.kind == .entries { try writeEntries(before, after, &lines) }
   }
-
-  private func line(_ members: [Document.Member]) -> [UInt8] { StreamLine.bytes(members) }
 
   private func definition(of tree: Tree) -> [UInt8] {
     let label = TreeLabel(tree.name)
@@ -32,7 +32,7 @@ struct TreeChanges {
       return StreamLine.bytes(members, raw: ("descriptor", attributes))
     }
     if !attributes.isEmpty { members.append(.init("attributes", .string(Base64.text(of: attributes)))) }
-    return line(members)
+    return StreamLine.bytes(members)
   }
 
   /// Visits the differences, or all entries of a new tree.
@@ -71,7 +71,7 @@ struct TreeChanges {
       isChecked = true
       guard let reference = new?.record else {
         let was = try name(of: old?.record, in: before)
-        return try lines.add(line(Self.members("delete", or: "unset", key, label, descriptor, was)))
+        return try lines.add(StreamLine.bytes(Self.members("delete", or: "unset", key, label, descriptor, was)))
       }
       let bytes = try after.value(of: reference)
       if let old = old?.record, let before,
@@ -108,13 +108,13 @@ struct TreeChanges {
     guard case .records = label, let (version, content) = try? RecordBytes.split(bytes),
       RecordBytes.head(version: version).count + content.count == bytes.count
     else {
-      return line(members + [.init("bytes", .string(Base64.text(of: bytes.array)))])
+      return StreamLine.bytes(members + [.init("bytes", .string(Base64.text(of: bytes.array)))])
     }
     members.append(.init("version", .string(version)))
     let value = content.array
     if JSONMembers.isLine(value) { return StreamLine.bytes(members, raw: ("value", value)) }
     if let descriptor { members.append(.init("coding", .string(descriptor.coding.rawValue))) }
-    return line(members + [.init("base64", .string(Base64.text(of: value)))])
+    return StreamLine.bytes(members + [.init("base64", .string(Base64.text(of: value)))])
   }
 
   // MARK: Entries
@@ -124,7 +124,7 @@ struct TreeChanges {
     var ranks: EntryRanks?
     try forEachDifference(before, after) { key, old, new in
       let key64 = Document.string(Base64.text(of: key))
-      guard let new else { return try lines.add(line([.init("remove", key64)] + label.members)) }
+      guard let new else { return try lines.add(StreamLine.bytes([.init("remove", key64)] + label.members)) }
       var members = [Document.Member("insert", key64)] + label.members
       switch new {
       case .none: break
@@ -135,7 +135,7 @@ struct TreeChanges {
         if ranks == nil { ranks = try EntryRanks(after) }
         members.append(.init("at", .number(NumberText(ranks?.rank(of: key) ?? 0))))
       }
-      try lines.add(line(members))
+      try lines.add(StreamLine.bytes(members))
     }
   }
 }

@@ -76,13 +76,14 @@ package struct FolderFinding: Hashable, Sendable, CustomStringConvertible {
 
   package static let backup = "restore the file from a backup; what does not need it can still be read and converted"
 
-  /// Damage of a file that cannot be read. `lost` says what needs the file.
+  /// Damage of a file that cannot be read, or of a part of it. `lost` says what needs the file.
   init(
-    _ error: FolderError, datastore: String? = nil, index: String? = nil, lost: String = "", remedy: String = backup
+    _ error: FolderError, _ kind: Kind? = nil, datastore: String? = nil, index: String? = nil, lost: String = "",
+    remedy: String = backup
   ) {
     self.init(
-      .damage, error.problem == .missing ? .missingFile : .unreadableFile, file: error.file, datastore: datastore,
-      index: index, error.reason + lost, remedy: remedy)
+      .damage, kind ?? (error.problem == .missing ? .missingFile : .unreadableFile), file: error.file,
+      datastore: datastore, index: index, error.reason + lost, remedy: remedy)
   }
 
   /// `damage: things/n: …; …`.

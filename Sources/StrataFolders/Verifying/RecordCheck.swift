@@ -26,10 +26,7 @@ struct RecordCheck {
       } catch {
         // Damage of a whole page was reported with the page.
         guard entries.page(row.page).damage == nil else { continue }
-        findings.append(
-          FolderFinding(
-            .damage, .brokenEntry, file: error.file, datastore: datastore.descriptor.key, error.reason,
-            remedy: FolderFinding.backup))
+        findings.append(FolderFinding(error, .brokenEntry, datastore: datastore.descriptor.key))
       }
     }
     summarise()
@@ -132,9 +129,7 @@ extension IndexAgreement {
       valueFinding,
     ]
     let broken = unreadable.prefix(3).filter { !$0.reason.isEmpty }.map { error in
-      FolderFinding(
-        .damage, .brokenEntry, file: error.file, datastore: faults.datastore, index: index.name, error.reason,
-        remedy: rebuild)
+      FolderFinding(error, .brokenEntry, datastore: faults.datastore, index: index.name, remedy: rebuild)
     }
     return broken + found.compactMap { $0 }
   }
