@@ -55,6 +55,15 @@ struct QueryTests {
     #expect(driver.status.contains("the view is as it was") && driver.browser.table.source == before.0)
   }
 
+  @Test("the records of a group of limited rows are said to be of all rows")
+  func limitedGroup() throws {
+    let driver = try driver()
+    driver.press("g q")
+    save(driver) { _ in "order population desc\nlimit 3\ngroup timezone population\n" }
+    driver.press("Enter")
+    #expect(driver.status.contains("among all rows, not among the first 3 alone"), "\(driver.screen)")
+  }
+
   @Test("what is saved is applied: condition, order, selected fields and limit, as in a loop over the records")
   func applies() throws {
     let driver = try driver("keys g q")

@@ -40,14 +40,16 @@ struct StagedColumnTests {
     #expect(table(driver).contains(Self.long), "\(driver.screen)")
   }
 
-  @Test("yy copies the value that is shown, which may be staged")
+  @Test("yy copies and ga spells the value that is shown, which may be staged")
   func copied() throws {
     let driver = try driver([["id": 1, "name": "n1", "more": "m"], ["id": 2, "name": "n2"]])
     driver.press("l e ^u")
     driver.type(Self.long)
     driver.press("Enter g g y y")
     #expect(driver.copied == Self.long, "\(driver.screen)")
-    driver.press("l y y")
+    driver.press("g a")
+    #expect(driver.shows("0061") && !driver.shows("0031"), "\(driver.screen)")
+    driver.press("Esc l y y")
     #expect(driver.copied == "m", "\(driver.screen)")
   }
 

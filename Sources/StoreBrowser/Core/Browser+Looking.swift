@@ -180,9 +180,8 @@ extension Browser {
     let text: String
     if focus == .record, let line = record.selectedLine, let value = record.document?[line.path] {
       text = value.searchText
-    } else if let row = table.selectedRow {
-      let path = table.selectedPath(session)
-      text = path.flatMap { row.cells[$0]?.text } ?? ValueText(key: row.entry.value).text
+    } else if table.selectedIdentifier(session) != nil, let column = table.selectedColumn(session) {
+      text = table.look(at: table.list.selection, session).value(column).text
     } else {
       return
     }

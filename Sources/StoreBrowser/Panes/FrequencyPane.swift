@@ -40,7 +40,7 @@ struct FrequencyPane: ListPane, PermanentPane, ReplyPane {
     case .open:
       guard let path = try? DocumentPath(parsing: request.path) else { return false }
       let filter = Filter.text(of: path, being: selected.document, isElement: selected.isElement)
-      session.intend(.closeView(id), .filter(request.source.filter(adding: [filter])))
+      showRows(of: request.source, where: [filter], in: &session)
     case .copyValue: session.copy(row(list.selection).first)
     default: return false
     }

@@ -75,7 +75,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
       var changed = request
       changed.field = next
       show(changed, fields: fields, in: &session)
-    case .open: selected.map { session.intend(.closeView(id), .filter(request.filter(of: $0))) }
+    case .open: selected.map { showRows(of: request.source, where: request.conditions(of: $0), in: &session) }
     case .copyValue: selected.map { session.copy($0.cells[cursorColumn], what: reply.columns[cursorColumn]) }
     default: return false
     }

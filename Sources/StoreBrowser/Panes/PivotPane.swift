@@ -110,7 +110,7 @@ struct PivotPane: ListPane, PermanentPane, ReplyPane {
     case .copyValue: session.copy(value(list.selection, column))
     case .open:
       guard let group = cell(list.selection, column) else { return false }
-      session.intend(.closeView(id), .filter(request.filter(of: group)))
+      showRows(of: request.source, where: request.conditions(of: group), in: &session)
     default: return false
     }
     return true

@@ -104,8 +104,7 @@ struct PlotPane: PermanentPane, ReplyPane {
     case .unhideColumns: subject?.frame = nil
     case .open:
       if let corner {
-        let bounds = Self.filter(reply, corner, cross)
-        session.intend(.closeView(id), .filter(reply.request.source.filter(adding: [bounds])))
+        showRows(of: reply.request.source, where: [Self.filter(reply, corner, cross)], in: &session)
       } else if let point, let source = subject?.source {
         session.intend(.closeView(id), .select(RecordPlace(datastore: source.datastore, identifier: point.identifier)))
       }

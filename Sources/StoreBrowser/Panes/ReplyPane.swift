@@ -54,6 +54,16 @@ extension RowsQuestion {
   package var readsOn: Bool { true }
 }
 
+extension Pane {
+  /// Leads from what was made of some rows to those that meet some conditions. A limit applies to them, not to the rows before.
+  func showRows(of source: RowSource, where conditions: [String], in session: inout Session) {
+    if let limit = source.limit {
+      session.warn("these are found among all rows, not among the first \(NumberFormat.count(limit)) alone")
+    }
+    session.intend(.closeView(id), .filter(source.filter(adding: conditions)))
+  }
+}
+
 extension ReplyPane where Asked: RowsQuestion {
   /// Asks again for the shown commit, unless the user has ended the work. The last reply stays until the next one is there.
   mutating func demand(frame: PaneFrame, in session: inout Session) {

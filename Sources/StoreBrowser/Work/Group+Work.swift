@@ -57,9 +57,9 @@ struct GroupRequest: RowsQuestion, Hashable {
     }
   }
 
-  /// The condition for the rows of a group.
-  func filter(of group: RecordGroup) -> String {
-    source.filter(adding: zip(keys, group.keys).map { Filter.text(of: $0, being: $1) })
+  /// The conditions for the rows of a group.
+  func conditions(of group: RecordGroup) -> [String] {
+    zip(keys, group.keys).map { Filter.text(of: $0, being: $1) }
   }
 }
 
