@@ -137,6 +137,20 @@ struct ListKeyTests {
     try checkWaiting(TransposePane.self, "keys Space Space gt", file, store)
   }
 
+  @Test("what a search of the history has found stays if the rest cannot be read")
+  func failedPickaxe() throws {
+    let store = try Sample.store()
+    let hits = try driver(":pickaxe Zurich", store: store).browser.panes[PickaxePane.self].hits
+    let driver = try driver(store: store)
+    driver.isHolding = true
+    try driver.play(":pickaxe Zurich")
+    let id = try #require(driver.held.last { $0.1 is PickaxeRequest }?.0)
+    driver.tell(.work(id, .progress(Progress(done: 1, total: nil, found: .hits(hits)))))
+    driver.tell(.work(id, .failed(.storage("frame 7 is damaged", kind: .damaged))))
+    #expect(driver.shows(", then failed") && driver.shows("Europe/Zurich"), "\(driver.screen)")
+    #expect(driver.status.contains("frame 7 is damaged"), "\(driver.screen)")
+  }
+
   @Test("columns of a saved list that have one name are told apart by their numbers")
   func repeatedNames() throws {
     let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).jsonl"

@@ -35,6 +35,10 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
 
   /// The hits that were found stay.
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { reading.isStopped = true }
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    reading.problem = error.description
+    if !hits.isEmpty { session.complain(error) }
+  }
 
   func lineCount(_ session: Session) -> Int { hits.count }
   var rowColumns: [String] { ["commit", "action", "datastore", "identifier", "field", "old", "new"] }
@@ -72,7 +76,9 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     let (state, empty) =
-      if reading.isStopped {
+      if reading.problem != nil {
+        (", then failed", "")
+      } else if reading.isStopped {
         (", stopped", "stopped before a value was found")
       } else if reply != nil {
         ("", "no value with this text came or went")
@@ -84,7 +90,7 @@ struct PickaxePane: ListPane, PermanentPane, ReplyPane {
       grid.begin(
         frame, title: "History with “\(request?.text ?? "")”",
         footer: "\(NumberFormat.counted(hits.count, "hit")) in \(read) commits\(state)",
-        problem: reading.problem, note: hits.isEmpty ? empty : nil, theme: theme)
+        problem: hits.isEmpty ? reading.problem : nil, note: hits.isEmpty ? empty : nil, theme: theme)
     else { return }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let hit = hits[line]
