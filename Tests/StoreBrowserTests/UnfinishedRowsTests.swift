@@ -14,6 +14,13 @@ struct UnfinishedRowsTests {
     Driver(try store ?? Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
   }
 
+  @Test("rows of a range are marked in their order, also those that were never on the screen")
+  func markedRange() throws {
+    let driver = Driver(try Sample.large(500), size: Size(columns: 120, rows: 20), start: .init(datastore: "Item"))
+    driver.press("v G Space")
+    #expect(driver.browser.table.marks.map(\.description) == (0..<500).map { "\($0)" }, "\(driver.screen)")
+  }
+
   @Test("a filter that was left fills no rows of the order that is shown by then")
   func leftFilter() throws {
     let driver = try driver()

@@ -143,9 +143,6 @@ extension Browser {
       }
     }
     switch answer.request.purpose {
-    case .mark:
-      guard key == table.source?.datastore else { return }
-      for record in answer.records where !table.isMarked(record.identifier) { table.toggleMark(record.identifier) }
     case .copy:
       let text = answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n")
       session.copy(text, what: answer.records.count == 1 ? "record" : "\(answer.records.count) records")

@@ -69,7 +69,7 @@ package struct GatherRequest: Question {
   }
 
   package enum Purpose: Sendable, Hashable {
-    case delete, duplicate, copy, editExternally, restore(from: CommitNumber), mark
+    case delete, duplicate, copy, editExternally, restore(from: CommitNumber)
     case restoreField(path: DocumentPath, from: CommitNumber)
     /// To be mended in the editor, with the reason why it needs mending.
     case mend(reason: String)

@@ -111,24 +111,14 @@ extension TablePane {
   private static let manyRecords = 5_000
 
   private mutating func mark(in session: inout Session) {
-    if let range {
-      let new = insertions(session)
-      for position in range {
-        let staged = new.indices.contains(position - storedCount) ? new[position - storedCount].identifier : nil
-        if let identifier = row(at: position)?.entry.identifier ?? staged, !isMarked(identifier) {
-          toggleMark(identifier)
-        }
+    if let range, let source {
+      let (rows, new) = (GatherRequest.Which.ranks(RowRanks(list: range.compactMap(rank(at:)))), newInRange(session))
+      let identifiers = Inquiry { [commit = commit(session)] context throws(ModelError) in
+        try context.identifiers(rows, of: source, at: commit) + new
       }
-      for identifier in newInRange(session) where !isMarked(identifier) { toggleMark(identifier) }
-      let unread = range.contains { row(at: $0) == nil && $0 < storedCount }
-      if unread, let source {
-        session.start(
-          .gather,
-          GatherRequest(
-            commit: commit(session), source: source, which: .ranks(RowRanks(list: range.compactMap(rank(at:)))),
-            purpose: .mark),
-          label: "marking"
-        ) { $0.gathered($1) }
+      session.start(.gather, identifiers, label: "marking") { browser, identifiers in
+        guard browser.table.source?.datastore == source.datastore else { return }
+        for identifier in identifiers where !browser.table.isMarked(identifier) { browser.table.toggleMark(identifier) }
       }
       rangeStart = nil
       return
