@@ -71,14 +71,10 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let isEmpty = reply?.fields.isEmpty ?? true
     let empty = reply?.isComplete == true ? "there are no fields: the datastore is empty" : "reading…"
-    guard
-      grid.begin(
-        frame, title: "Fields of \(request?.source.datastore ?? "")",
-        footer: ([state] + scope(session)).joined(separator: " \(theme.dot) "),
-        problem: reading.problem, note: isEmpty ? empty : nil, theme: theme), let description = reply
-    else { return }
+    let (title, note) = ("Fields of \(request?.source.datastore ?? "")", reply?.fields.isEmpty == true ? empty : nil)
+    let footer = [state] + scope(session)
+    guard let description = begin(on: &grid, frame, title: title, footer: footer, note: note, session) else { return }
     let inside = frame.inside
     let columns = DescribeColumns(description, width: inside.columns - 2)
     for column in columns.all {

@@ -161,14 +161,9 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
 
   /// Skips headings and blank lines in the direction of the move.
   private mutating func skipHeadings(_ lines: [Line], from before: Int) {
-    let step = list.selection < before ? -1 : 1
-    var line = list.selection
-    while lines.indices.contains(line), !lines[line].isSelectable { line += step }
-    if !lines.indices.contains(line) {
-      line = list.selection
-      while lines.indices.contains(line), !lines[line].isSelectable { line -= step }
-    }
-    if lines.indices.contains(line) { list.selection = line }
+    let selectable = lines.indices.filter { lines[$0].isSelectable }
+    let (above, below) = (selectable.last { $0 <= list.selection }, selectable.first { $0 >= list.selection })
+    list.selection = (list.selection < before ? above ?? below : below ?? above) ?? list.selection
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {

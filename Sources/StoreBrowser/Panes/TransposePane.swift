@@ -166,12 +166,7 @@ struct TransposeRequest: Question, Hashable {
     /// Nil where a record has no such field.
     var values: [ValueText?]
     var documents: [Document?]
-    let differs: Bool
-
-    init(path: String, values: [ValueText?], documents: [Document?]) {
-      (self.path, self.values, self.documents) = (path, values, documents)
-      differs = documents.contains { $0 != documents[0] }
-    }
+    var differs: Bool
 
     var name: String { DocumentPath.title(of: path) }
   }
@@ -207,7 +202,10 @@ struct TransposeRequest: Question, Hashable {
     let tree = ColumnTree(try paths.map { text throws(ModelError) in try WorkContext.path(text) })
     let columns = documents.map(tree.values)
     let lines = paths.enumerated().map { place, path in
-      Line(path: path, values: values.map { $0[path] }, documents: columns.map { $0[place] })
+      let documents = columns.map { $0[place] }
+      return Line(
+        path: path, values: values.map { $0[path] }, documents: documents,
+        differs: documents.contains { $0 != documents[0] })
     }
     return Reply(titles: titles, lines: lines)
   }

@@ -210,8 +210,9 @@ struct MergePane: ListPane, PermanentPane {
     step()
   }
 
-  private mutating func settleRest(_ argument: String, in session: inout Session) {
+  private mutating func settleRest(_ argument: String?, in session: inout Session) {
     guard let reply else { return }
+    guard let argument else { return askForRest(in: &session) }
     guard let policy = MergePolicy(rawValue: argument.trimmed), policy != .ask else {
       return session.warn("the rest is settled as ours, theirs or later")
     }
@@ -320,8 +321,7 @@ struct MergePane: ListPane, PermanentPane {
     return true
   }
 
-  private mutating func settleRest(_ argument: String?, in session: inout Session) {
-    if let argument { return settleRest(argument, in: &session) }
+  private func askForRest(in session: inout Session) {
     let open = NumberFormat.counted(openCount, "conflict")
     session.intend(
       .present(

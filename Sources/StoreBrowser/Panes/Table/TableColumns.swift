@@ -66,11 +66,9 @@ struct TableColumns: Sendable, Hashable {
   /// Takes the columns of a window of rows into account. Columns grow with the visible rows and never become narrower.
   mutating func widen(for columns: [ColumnSeen], rows: [Row]) {
     for column in columns { see(column) }
-    let identifiers = rows.map { ValueText(key: $0.entry.identifier.value) }
+    see(rows.map(\.entry.identifier))
     let keys = rows.map { ValueText(key: $0.entry.value) }
-    for text in identifiers { identifier.widen(to: ColumnExtent(text, width: SafeText.width(text.text))) }
     for text in keys { key.widen(to: ColumnExtent(text, width: SafeText.width(text.text))) }
-    identifierIsTrailing = identifiers.first?.isTrailing ?? identifierIsTrailing
     keyIsTrailing = keys.first { $0.kind != .null }?.isTrailing ?? keyIsTrailing
     if identifierPath == nil || candidates != nil { guessIdentifierPath(of: rows) }
   }
@@ -84,7 +82,11 @@ struct TableColumns: Sendable, Hashable {
       if column.path == keyPath { key.widen(to: column.extent) }
       see(column)
     }
-    for text in staged.map({ ValueText(key: $0.value) }) {
+    see(staged)
+  }
+
+  private mutating func see(_ identifiers: [StoredKey]) {
+    for text in identifiers.map({ ValueText(key: $0.value) }) {
       identifier.widen(to: ColumnExtent(text, width: SafeText.width(text.text)))
       identifierIsTrailing = text.isTrailing
     }
