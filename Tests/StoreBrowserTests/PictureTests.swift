@@ -15,6 +15,26 @@ import Testing
 
   // MARK: Histogram
 
+  @Test("a bin that was stepped to is not taken for one of other keys when a commit widens the histogram")
+  func widenedBins() throws {
+    let documents = [0, 50, 100].enumerated().map { place, number -> Document in
+      ["id": .number(NumberText(place)), "v": .number(NumberText(number))]
+    }
+    let store = try Sample.documents(documents, [Sample.index("v")])
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "T"))
+    try driver.play(":sort v")
+    driver.press("5 l")
+    func label() -> String? {
+      let histogram = (driver.browser.panes[.index] as? IndexPane)?.histogram
+      return histogram?.bin.flatMap { histogram?.histogram?.bins[$0].label }
+    }
+    let before = try #require(label(), "\(driver.screen)")
+    try Sample.change(store, "T", "1", ".v", to: 500)
+    try Sample.change(store, "T", "2", ".v", to: 1_000)
+    driver.tell(.storeStirred)
+    #expect(label() ?? before == before, "\(driver.screen)")
+  }
+
   @Test("the bins of the index pane hold the records that a loop counts in them")
   func bins() throws {
     let driver = try Self.driver()

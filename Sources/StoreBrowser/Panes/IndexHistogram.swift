@@ -32,9 +32,10 @@ struct IndexHistogram: Sendable, Equatable {
   }
 
   mutating func answered(_ reply: any Sendable) {
-    let bins = histogram?.bins.count
+    let label = bin.flatMap { histogram?.bins[$0].label }
     reading.take(reply)
-    if histogram?.bins.count != bins { bin = nil }
+    // The bin at the same place may be of other keys.
+    if let bin, histogram?.bins.dropFirst(bin).first?.label != label { self.bin = nil }
   }
 
   /// Shows nothing until another question is asked or answered.
