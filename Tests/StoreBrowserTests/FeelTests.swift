@@ -72,6 +72,19 @@ struct FeelTests {
     #expect(!driver.shows("timezone  +"))
   }
 
+  @Test("V on an index in pane 1 keeps the filter of the table")
+  func verifyFromStores() throws {
+    let driver = try driver()
+    try driver.play(":filter countrycode = \"CH\"")
+    driver.press("1")
+    let lines = driver.browser.panes[StoresPane.self].lines(driver.browser.session)
+    let line = try #require(lines.firstIndex(of: .index("population")))
+    driver.browser.with(StoresPane.self) { pane, _ in pane.list.selection = line }
+    driver.press("V")
+    let source = driver.browser.table.source
+    #expect(source?.index == "population" && source?.filter == "countrycode = \"CH\"", "\(driver.screen)")
+  }
+
   @Test("T in a difference without a record goes to its newer commit, not to the head")
   func travelFromEmptyDifference() throws {
     let store = try Sample.store()

@@ -119,7 +119,8 @@ struct StoresPane: ListPane, PermanentPane, Equatable {
       session.intend(.stage(.leavingOut(place, of: session.staged)))
     case (.history, .datastore(let key)): session.intend(.showHistory(.datastore(key)))
     case (.verify, .index(let index)):
-      session.intend(.openDatastore(session.datastore ?? "", index: index), Intent { $0.verify() })
+      if index != session.selections.source?.index { session.intend(.order(by: index)) }
+      session.intend(Intent { $0.verify() })
     case (.verify, .datastore(let key)) where session.outline?.datastore(key) != nil:
       if key != session.datastore { session.intend(.openDatastore(key, index: nil)) }
       session.intend(Intent { $0.verify(isWhole: true) })
