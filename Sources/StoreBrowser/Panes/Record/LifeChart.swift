@@ -5,9 +5,10 @@ import StrataTerminal
 /// last.
 struct LifeChart: Sendable {
   /// In nanoseconds since 1970, and in order.
-  private(set) var points: [(date: Int64, value: Double)]
+  private let points: [(date: Int64, value: Double)]
+  private let ends: (least: Double, most: Double)
   /// The end of the last value's line.
-  private(set) var until: Int64
+  private let until: Int64
 
   /// The number of rows of a chart, its dates included.
   static let rows = 3...9
@@ -19,9 +20,11 @@ struct LifeChart: Sendable {
   ///   - until: The date of the shown commit.
   init?(_ life: [LifePoint], until: Int64?) {
     points = life.compactMap { point in point.number.map { (point.date, $0) } }
-    guard points.count == life.count, points.count > 1, points.allSatisfy(\.value.isFinite),
-      let last = points.last?.date
+    let values = points.map(\.value)
+    guard points.count == life.count, points.count > 1, values.allSatisfy(\.isFinite), let last = points.last?.date,
+      let least = values.min(), let most = values.max()
     else { return nil }
+    ends = (least, most)
     self.until = max(until ?? last, last)
   }
 
@@ -53,10 +56,6 @@ struct LifeChart: Sendable {
     let (least, most) = ends
     guard most > least else { return rows / 2 }
     return rows - 1 - (least...most).part(of: value, among: rows)
-  }
-
-  private var ends: (least: Double, most: Double) {
-    (points.map(\.value).min() ?? 0, points.map(\.value).max() ?? 0)
   }
 
   func draw(in rect: Rect, on grid: inout CellGrid, session: Session) {
