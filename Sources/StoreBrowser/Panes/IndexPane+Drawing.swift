@@ -93,19 +93,16 @@ extension IndexPane {
   ) {
     let theme = session.theme
     guard answer.request.datastore == datastore, answer.request.index == index else { return }
-    guard answer.request.commit == session.shown else {
-      let text = "verified at \(answer.request.commit), not at \(session.shown); V verifies it"
-      let width = min(SafeText.width(text), inside.columns / 2)
-      grid.write(
-        text, at: Point(column: inside.right - width - 1, row: row), width: width, style: theme.style(.dim))
-      return
-    }
+    let isOfNow = answer.request.commit == session.shown
     let sign = answer.isClean ? theme.check : theme.problemSign
-    let text = "verify \(sign) " + (answer.outcome + [answer.amount]).joined(separator: " · ")
+    let text =
+      isOfNow
+      ? "verify \(sign) " + (answer.outcome + [answer.amount]).joined(separator: " · ")
+      : "verified at \(answer.request.commit), not at \(session.shown); V verifies it"
     let width = min(SafeText.width(text), inside.columns / 2)
     grid.write(
       text, at: Point(column: inside.right - width - 1, row: row), width: width,
-      style: theme.style(answer.isClean ? .inserted : .problem))
+      style: theme.style(isOfNow ? answer.isClean ? .inserted : .problem : .dim))
   }
 
   private func keyWidth(_ inside: Rect) -> Int { max(3, min(keys.width, inside.columns / 2)) }

@@ -306,10 +306,7 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
 
   private mutating func open(in session: inout Session) {
     guard let line = selectedLine else { return }
-    if line.isBranch, target(of: line) == nil {
-      toggle(line.path)
-      return
-    }
+    if line.isBranch, target(of: line) == nil { return toggle(line.path) }
     guard let value = whole?[line.valuePath] else { return }
     let isShownWhole = if case .data = value { true } else { line.value.isCut }
     if isShownWhole {

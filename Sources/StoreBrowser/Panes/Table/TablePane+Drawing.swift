@@ -379,10 +379,7 @@ extension TablePane {
       visibleColumns(session), frozen: frozen(session), offset: columnOffset,
       width: frame.columns - TableGeometry.signs)
     if let slot = slots.last(where: { point.column - TableGeometry.signs >= $0.x }) { column = slot.column }
-    guard point.row > 0 else {
-      session.intend(.run(.sort, argument: nil))
-      return
-    }
+    guard point.row > 0 else { return session.intend(.run(.sort, argument: nil)) }
     let position = list.top + point.row - 1
     guard position < count(session) else { return }
     if position == list.selection { session.intend(.run(.open, argument: nil)) }
