@@ -98,7 +98,8 @@ extension MergePane {
       let row = reply.conflicts[position]
       let name = "\(row.place.datastore)/\(named(row.place.identifier, row.label))"
       guard row.isWhole else {
-        return grid.write(name, at: at, width: rect.columns - 2, style: theme.style(.title))
+        grid.write(name, at: at, width: rect.columns - 2, style: theme.style(.title))
+        return
       }
       func state(_ content: RecordContent?) -> String {
         content == nil ? (row.conflict.base == nil ? "—" : "deleted") : row.conflict.base == nil ? "new" : "edited"
