@@ -151,6 +151,22 @@ struct ListKeyTests {
     #expect(driver.status.contains("frame 7 is damaged"), "\(driver.screen)")
   }
 
+  @Test("the cursor beside records side by side stays on its field when another program takes a difference away")
+  func keptField() throws {
+    let store = try Sample.documents([
+      ["id": 1, "a": 0, "b": 1, "c": 1, "d": 1], ["id": 2, "a": 0, "b": 2, "c": 2, "d": 2],
+    ])
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "T"))
+    try driver.play("keys Space Space gt gt")
+    let field = { (pane: TransposePane) in pane.row(pane.list.selection).first }
+    for _ in 0..<4 where field(driver.browser.panes[TransposePane.self]) != "c" { driver.press("j") }
+    try #require(driver.browser.panes[TransposePane.self].lines.count == 4, "\(driver.screen)")
+    try Sample.change(store, "T", "2", ".b", to: 1)
+    driver.tell(.storeStirred)
+    let pane = driver.browser.panes[TransposePane.self]
+    #expect(pane.lines.count == 3 && field(pane) == "c", "\(driver.screen)")
+  }
+
   @Test("columns of a saved list that have one name are told apart by their numbers")
   func repeatedNames() throws {
     let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).jsonl"

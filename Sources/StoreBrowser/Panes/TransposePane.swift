@@ -42,8 +42,10 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    reading.take(reply)
-    arrange()
+    keepingSelection(session) {
+      $0.reading.take(reply)
+      $0.arrange()
+    }
   }
 
   private mutating func arrange() { lines = reply?.lines.filter { $0.differs || !showsDifferences } ?? [] }
@@ -85,11 +87,11 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     switch command {
     case .left, .right: cursorColumn = min(request.columns.count, cursorColumn + (command == .left ? -1 : 1))
     case .transpose:
-      let path = selected?.path
-      showsDifferences.toggle()
-      arrange()
-      list = ListWindow()
-      list.selection = lines.firstIndex { $0.path == path } ?? 0
+      keepingSelection(session) {
+        $0.showsDifferences.toggle()
+        $0.arrange()
+        $0.list = ListWindow()
+      }
     case .open:
       session.intend(.closeView(id), .select(request.columns[column].place))
       if request.isOfVersions { session.intend(.travel(request.columns[column].commit)) }
