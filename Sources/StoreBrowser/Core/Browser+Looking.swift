@@ -180,7 +180,7 @@ extension Browser {
     let text: String
     if focus == .record, let line = record.selectedLine, let value = record.document?[line.path] {
       text = value.searchText
-    } else if table.selectedIdentifier(session) != nil, let column = table.selectedColumn(session) {
+    } else if table.wanted == nil, table.selectedPlace(session) != nil, let column = table.selectedColumn(session) {
       text = table.look(at: table.list.selection, session).value(column).text
     } else {
       return
