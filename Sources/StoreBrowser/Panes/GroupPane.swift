@@ -128,8 +128,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
         let shown = ValueText(cell: cell)
         let isPlain = shown.kind == .number && !isSeparated && slot.column == 0
         let fraction = slot.column == 0 ? 0 : shownFigures[slot.column].fraction
-        let text =
-          isPlain ? shown.fitting(slot.width) : NumberFormat.exact(cell, in: slot.width)
+        let text = isPlain ? shown.fitting(slot.width) : NumberFormat.exact(cell, in: slot.width)
         grid.write(
           NumberFormat.aligned(text, fraction: fraction, in: slot.width), at: rect.at(2 + slot.x), width: slot.width,
           style: theme.style(shown.cellRole),

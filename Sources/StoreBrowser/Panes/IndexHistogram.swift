@@ -224,22 +224,13 @@ struct IndexHistogram: Sendable, Equatable {
   ) {
     let theme = session.theme
     var lines: [(String, Role)] = []
-    if let interval, let range {
-      lines.append(("range \(interval)", .title))
-      lines.append(
-        (
-          "\(NumberFormat.counted(range.count, "entry", "entries")) · \(NumberFormat.percent(range.count, of: histogram.count))",
-          .text
-        ))
+    func share(_ count: Int) -> String {
+      "\(NumberFormat.counted(count, "entry", "entries")) · \(NumberFormat.percent(count, of: histogram.count))"
     }
+    if let interval, let range { lines += [("range \(interval)", .title), (share(range.count), .text)] }
     if let current, histogram.bins.indices.contains(current) {
-      let bin = histogram.bins[current]
       lines.append(("\(theme.isASCII ? "^" : "▲") \(Self.text(of: current, histogram))", .found))
-      lines.append(
-        (
-          "  \(NumberFormat.counted(bin.count, "entry", "entries")) · \(NumberFormat.percent(bin.count, of: histogram.count))",
-          .text
-        ))
+      lines.append(("  " + share(histogram.bins[current].count), .text))
     }
     let keys =
       hasKeys

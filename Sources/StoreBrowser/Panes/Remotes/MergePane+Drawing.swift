@@ -21,10 +21,8 @@ extension MergePane {
     lines += reply.plan.remarks.map { .note($0) }
     if !reply.clean.isEmpty {
       let cut = reply.plan.cleanCount > reply.clean.count ? ", the first \(NumberFormat.count(reply.clean.count)):" : ""
-      lines.append(
-        .heading(
-          "\(NumberFormat.counted(reply.plan.cleanCount, "record")) that \(reply.plan.cleanCount == 1 ? "merges" : "merge") by \(reply.plan.cleanCount == 1 ? "itself" : "themselves")\(cut)"
-        ))
+      let merge = reply.plan.cleanCount == 1 ? "merges by itself" : "merge by themselves"
+      lines.append(.heading("\(NumberFormat.counted(reply.plan.cleanCount, "record")) that \(merge)\(cut)"))
       lines += reply.clean.indices.map { .clean($0) }
     }
     if lines.last == .blank { lines.removeLast() }
