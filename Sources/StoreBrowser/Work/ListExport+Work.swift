@@ -6,7 +6,7 @@ struct ListExport: Question {
   static let slot = WorkSlot(name: "list-export", isLong: true, isInCockpit: true)
   var columns: [String]
   var count: Int
-  /// Makes the values of a line, if it has not those of the line before: there may be a great number, which are made as they are written.
+  /// Makes the values of a line when it is written, because a list may have more values than memory holds.
   var row: @Sendable (Int) -> [Document]
   /// Whether lines that follow each other may be parts of one row.
   var joinsLines: Bool

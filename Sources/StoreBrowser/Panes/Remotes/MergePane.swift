@@ -237,11 +237,8 @@ struct MergePane: ListPane, PermanentPane {
 
   private mutating func unsettle(in session: inout Session) {
     guard let (row, field) = selected else { return }
-    if let field, !row.isWhole || row.conflict.isCollision {
-      decisions[row.place]?[field.path] = nil
-    } else {
-      decisions[row.place] = nil
-    }
+    let path = row.isWhole && !row.conflict.isCollision ? nil : field?.path
+    if let path { decisions[row.place]?[path] = nil } else { decisions[row.place] = nil }
     lookAgain(at: [row])
     keepDraft(in: &session)
   }
