@@ -304,6 +304,37 @@ struct DamageTests {
     }
   }
 
+  @Test("a damaged record to which others lead takes its own fields from their rows, and nothing else")
+  func damagedTarget() throws {
+    let store = HeldStore(try Sample.store(), holdsRecords: true)
+    try store.damage("Country", "JP")
+    store.damagesWalks = true
+    let driver = Driver(store, size: Size(columns: 160, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":reference countrycode Country")
+    try driver.play(":join countrycode name")
+    #expect(driver.browser.table.problem == nil && !driver.shows("✗"), "\(driver.screen)")
+    #expect(driver.shows("1850147") && driver.shows("Switzerland"), "\(driver.screen)")
+    try driver.play(":filter Country.name = \"Georgia\"")
+    #expect(driver.shows("615532") && !driver.shows("1850147"), "\(driver.screen)")
+    let notice = driver.browser.session.notice?.text
+    #expect(notice?.contains("record JP of Country is left out") == true, "\(driver.screen)")
+  }
+
+  @Test("a content that is no document is one field of a difference and of a review, which says so")
+  func noDocument() throws {
+    let store = try Sample.store()
+    let cities = try #require(try store.head.datastore("City"))
+    let good = try #require(try cities.record(cities.identifier(parsing: "611717")))
+    var bad = good
+    bad.content = Array("oops".utf8)
+    let change = RecordChange(datastore: "City", identifier: good.identifier, old: bad, new: good)
+    let edit = RecordEdit(datastore: "City", identifier: good.identifier, old: bad.stored, new: good.stored)
+    for rows in [change.fieldRows(), edit.fields(cities.descriptor)] {
+      #expect(rows.count == 1 && rows.first?.old?.text.contains("cannot be read") == true)
+      #expect(rows.first?.new?.text.contains("611717") == true)
+    }
+  }
+
   @Test("an undo, a history and a difference list a record that cannot be read")
   func histories() throws {
     let folder = "/tmp/strata-histories-\(UInt64.random(in: 0 ... .max)).strata"

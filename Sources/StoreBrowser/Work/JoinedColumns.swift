@@ -64,6 +64,7 @@ struct Join: Hashable, Sendable {
 /// of a batch of rows in the order of their identifiers, so that each node of the tree is read once a batch.
 final class DerivedFields {
   private let source: RowSource
+  private let context: WorkContext
   private let targets: LabelReader
   private var known: [Reference: [Document]] = [:]
 
@@ -79,7 +80,7 @@ final class DerivedFields {
   private static let leastOfRecord = 64
 
   init(_ source: RowSource, at commit: CommitNumber, in context: WorkContext) {
-    self.source = source
+    (self.source, self.context) = (source, context)
     targets = LabelReader(context: context, commit: commit, naming: Naming())
   }
 
@@ -101,7 +102,12 @@ final class DerivedFields {
       }
       let sorted = wanted.keys.sorted { $0.bytes.precedes($1.bytes) }
       for start in stride(from: 0, to: sorted.count, by: Self.batch) {
-        try read(sorted[start..<min(sorted.count, start + Self.batch)], wanted, of: number, in: datastore)
+        do throws(ModelError) {
+          try read(sorted[start..<min(sorted.count, start + Self.batch)], wanted, of: number, in: datastore)
+        } catch {
+          // The damaged record is met again by the row that leads to it.
+          guard error.exitStatus == 3 else { throw error }
+        }
       }
     }
   }
@@ -140,7 +146,7 @@ final class DerivedFields {
     if let found = known[reference] { return found }
     var document: Document?
     if let datastore = try targets.datastore(join.target), let identifier = datastore.identifier(namedBy: value) {
-      document = try datastore.record(identifier).flatMap { try? $0.document() }
+      document = try context.reading(datastore).record(identifier).flatMap { try? $0.document() }
     }
     return keep(document, of: number, at: value)
   }

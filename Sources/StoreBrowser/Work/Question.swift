@@ -105,14 +105,18 @@ package struct WorkContext: Sendable {
     guard let datastore = try view.datastore(key) else {
       throw .noSuchDatastore(key, known: try view.datastoreKeys)
     }
-    return leaveOut.map { ReadableRest(of: datastore, keepsRanks: true, tell: $0) } ?? datastore
+    return reading(datastore)
+  }
+
+  /// Returns a datastore without its damaged records if the work leaves them out.
+  func reading(_ datastore: any ReadableDatastore) -> any ReadableDatastore {
+    leaveOut.map { ReadableRest(of: datastore, keepsRanks: true, tell: $0) } ?? datastore
   }
 
   /// The datastores as of a commit.
   func datastores(at commit: CommitNumber) throws(ModelError) -> [any ReadableDatastore] {
     guard let leaveOut else { return try view(commit).datastores }
-    return try view(commit).readableDatastores { leaveOut("\($0)") }
-      .map { ReadableRest(of: $0, keepsRanks: true, tell: leaveOut) }
+    return try view(commit).readableDatastores { leaveOut("\($0)") }.map(reading)
   }
 
   /// The store as one that accepts changes.

@@ -5,6 +5,7 @@ import StrataDocuments
 /// The targets of a record's references, whether they exist, and the record's joined and computed fields. The record is given as shown,
 /// with its staged edit.
 struct ReferencesRequest: Question {
+  var readsOn: Bool { true }
   var place: RecordPlace
   var commit: CommitNumber
   var document: Document
@@ -79,7 +80,8 @@ final class LabelReader {
   private func target(_ place: RecordPlace) throws(ModelError) -> ReferenceTarget {
     if let found = known[place] { return found }
     var target = ReferenceTarget(datastore: place.datastore, label: nil, isThere: false)
-    if let record = try datastore(place.datastore)?.record(place.identifier) {
+    // A damaged record has no label, but it is there.
+    if let record = try datastore(place.datastore)?.replaceable(place.identifier) {
       target.isThere = true
       if let document = try? record.document() { target.label = naming.label(of: document, in: place.datastore) }
     }

@@ -142,7 +142,10 @@ extension WorkContext {
     rows.reserveCapacity(request.ranks.count)
     let named = NamedCells(request.naming, datastore.descriptor)
     let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
-    let fields = DerivedFields(request.source, at: request.commit, in: self)
+    // A damaged record of a join takes its own fields from a row, not the row.
+    var joining = self
+    joining.leaveOut = leaveOut ?? { _ in }
+    let fields = DerivedFields(request.source, at: request.commit, in: joining)
     let read = try entries(at: request.ranks, of: index).map { rank, entry throws(ModelError) in
       try goOn()
       return (rank, entry, document: Result { () throws(ModelError) in try datastore.record(entry.identifier)?.read })
