@@ -12,18 +12,17 @@ extension RecordEdit {
     return begun.over(stored, descriptor).edit
   }
 
-  /// Returns the fields that it changes.
-  func fields(_ descriptor: DatastoreDescriptor) throws(DocumentError) -> [FieldRow] {
-    if [old, new].contains(.damaged) {
-      func text(_ content: RecordContent) throws(DocumentError) -> ValueText {
-        if content == .damaged { return ValueText(text: "cannot be read", kind: .problem) }
-        return ValueText(literal: try descriptor.document(of: content))
-      }
-      return [FieldRow(path: "\(DocumentPath.root)", old: try old.map(text), new: try new.map(text))]
+  /// Returns the fields that it changes. If one of the contents cannot be read, the record is one field that says so.
+  func fields(_ descriptor: DatastoreDescriptor) -> [FieldRow] {
+    func document(_ content: RecordContent) -> Document? {
+      content == .damaged ? nil : try? descriptor.document(of: content)
     }
-    let old = try old.map { content throws(DocumentError) in try descriptor.document(of: content) }
-    let new = try new.map { content throws(DocumentError) in try descriptor.document(of: content) }
-    return Document.difference(old ?? .object([]), new ?? .object([])).map(FieldRow.init)
+    let (before, after) = (old.map(document) ?? .object([]), new.map(document) ?? .object([]))
+    if let before, let after { return Document.difference(before, after).map(FieldRow.init) }
+    func text(_ content: RecordContent) -> ValueText {
+      document(content).map(ValueText.init(literal:)) ?? ValueText(text: "cannot be read", kind: .problem)
+    }
+    return [FieldRow(path: "\(DocumentPath.root)", old: old.map(text), new: new.map(text))]
   }
 
   /// An edit for a new record whose identifier is not known yet.

@@ -76,10 +76,11 @@ struct FieldsRequest: Question {
       old: try old.flatMap { commit throws(ModelError) in try context.replaceable(place, at: commit) },
       new: try context.replaceable(place, at: new))
     let record = new == head ? change.new : try context.replaceable(place, at: head)
-    if change.damage != nil { return try change.fieldRows() }
-    let (new, now) = (try change.new?.document() ?? .object([]), try? record?.document())
+    guard let old = try? change.old?.document() ?? .object([]), let new = try? change.new?.document() ?? .object([])
+    else { return change.fieldRows() }
+    let now = try? record?.document()
     var rows: [FieldRow] = []
-    for change in Document.difference(try change.old?.document() ?? .object([]), new) {
+    for change in Document.difference(old, new) {
       // An element that was removed has no place in a later list.
       let isGone = if change.new == nil, case .index? = change.path.components.last { true } else { false }
       let present = now == new ? change.new : isGone ? nil : new.value(at: change.path, in: now)
@@ -122,13 +123,14 @@ extension FieldRow {
 
 extension RecordChange {
   /// The changed fields. If one of the contents cannot be read, the record is one field that says so.
-  func fieldRows() throws(ModelError) -> [FieldRow] {
-    if damage != nil {
+  func fieldRows() -> [FieldRow] {
+    do {
+      return Document.difference(try old?.document() ?? .object([]), try new?.document() ?? .object([]))
+        .map(FieldRow.init)
+    } catch {
       let (old, new) = (old.map(ValueText.init(literal:)), new.map(ValueText.init(literal:)))
       return [FieldRow(path: "\(DocumentPath.root)", old: old, new: new)]
     }
-    return Document.difference(try old?.document() ?? .object([]), try new?.document() ?? .object([]))
-      .map(FieldRow.init)
   }
 }
 
@@ -149,7 +151,7 @@ extension WorkContext {
     let (old, new) = (try? change.old?.document(), try? change.new?.document())
     let label = (new ?? old).flatMap { naming.label(of: $0, in: change.datastore) }
     var row = ChangeRow(place: change.place, kind: change.kind, label: label)
-    if change.damage != nil { row.onlyField = try? change.fieldRows().first }
+    if change.damage != nil { row.onlyField = change.fieldRows().first }
     guard let old, let new else { return row }
     let fields = Document.difference(old, new)
     row.fieldCount = fields.count

@@ -37,12 +37,11 @@ package struct PickaxeRequest: Question, Hashable {
     while case let changes = try reader.next(200), !changes.isEmpty {
       try context.goOn()
       for change in changes where datastore == nil || change.datastore == datastore {
-        if change.damage != nil, let field = try change.fieldRows().first {
-          hits.append(PickaxeHit(commit: commit, place: change.place, field: field))
+        let (old, new): (Document?, Document?)
+        do throws(ModelError) { (old, new) = (try change.old?.document(), try change.new?.document()) } catch {
+          hits += change.fieldRows().map { PickaxeHit(commit: commit, place: change.place, field: $0) }
           continue
         }
-        let old = try change.old?.document()
-        let new = try change.new?.document()
         for field in Document.fieldChanges(from: old, to: new)
         where field.old.contains(needle) || field.new.contains(needle) {
           hits.append(

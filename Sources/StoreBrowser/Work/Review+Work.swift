@@ -84,7 +84,7 @@ package struct ReviewRequest: Question, Hashable {
       answer.records.append(
         ReviewRecord(
           place: edit.place, kind: edit.kind, label: naming.label(of: edit, descriptor) ?? "",
-          fields: try descriptor.map { descriptor throws(ModelError) in try onDocument(edit.fields(descriptor)) } ?? [],
+          fields: descriptor.map(edit.fields) ?? [],
           entries: entries[edit.place] ?? [],
           conflict: conflicts[edit.place]))
     }
@@ -217,7 +217,7 @@ extension WorkContext {
           continue
         }
         answer.records.append(
-          ReviewRecord(place: change.place, kind: change.kind, fields: try change.fieldRows()))
+          ReviewRecord(place: change.place, kind: change.kind, fields: change.fieldRows()))
       }
     }
     answer.counts = known ?? tally.counts

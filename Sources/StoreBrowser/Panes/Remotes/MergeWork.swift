@@ -122,7 +122,7 @@ struct MergePlanRequest: Question, Hashable {
     let descriptor = try context.datastore(edit.datastore, at: commit).descriptor
     return ReviewRecord(
       place: edit.place, kind: edit.kind, label: naming.label(of: edit, descriptor) ?? "",
-      fields: (try? edit.fields(descriptor)) ?? [], isBoth: isBoth)
+      fields: edit.fields(descriptor), isBoth: isBoth)
   }
 }
 
