@@ -219,4 +219,33 @@ struct SearchTests {
       #expect(driver.browser.history.selected?.commit.number.rawValue == UInt64(commit), "\(driver.screen)")
     }
   }
+
+  @Test("in the order of an index the identifiers are searched, too, which no field may have")
+  func identifiers() throws {
+    let store = try Sample.documents([["id": 1, "n": 5]], [Sample.index("n")])
+    let descriptor = try #require(try store.head.datastore("T")).descriptor
+    let edit = RecordEdit(
+      datastore: "T", identifier: descriptor.storedKey(try descriptor.identifierEncoding.encode(.integer(77))),
+      old: nil, new: RecordContent(version: "1", bytes: Array("{\"n\":9}".utf8)))
+    _ = try store.commit(ChangeSet(changes: [edit]), named: "without a field", options: EditOptions())
+    let driver = Driver(store, start: .init(datastore: "T"))
+    for index in [nil, "n"] {
+      driver.browser.openDatastore("T", index: index)
+      driver.tell(.tick(nil))
+      search("77", in: driver)
+      #expect(driver.selectedIdentifier == "77", "\(driver.screen)")
+    }
+  }
+
+  @Test("the bytes of a record are searched while keys are answered")
+  func bytesAreSearchedAside() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City", identifier: "2657896"))
+    driver.press("3 t t")
+    search("취", in: driver)
+    driver.isHolding = true
+    driver.press("g g n")
+    #expect(driver.browser.record.list.selection == 0)
+    driver.release()
+    #expect(driver.browser.record.list.selection > 0, "\(driver.screen)")
+  }
 }

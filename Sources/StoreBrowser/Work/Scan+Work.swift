@@ -201,10 +201,9 @@ extension WorkContext {
       }
       let keySource: TableColumn.Source = request.source.index == nil ? .identifier : .key
       for (offset, row) in try entries(at: Array(request.rows[positions]), of: index).enumerated() {
-        var isHit = search.occurs(in: row.entry.value, of: keySource)
-        if search.column == .identifier, keySource == .key {
-          isHit = search.occurs(in: row.entry.identifier.value, of: .identifier)
-        }
+        var isHit =
+          search.occurs(in: row.entry.value, of: keySource)
+          || search.occurs(in: row.entry.identifier.value, of: .identifier)
         if !isHit, let record = try datastore.record(row.entry.identifier) {
           isHit = record.content.withUnsafeBytes { search.occurs(in: $0, record.coding, &tape) }
           if !isHit { isHit = try occursInDerived(try? record.document()) }
