@@ -16,7 +16,7 @@ extension RecordPane {
     case .json:
       let lines = self.text
       isFound = list.select(command, count: count) { searchText.occurs(in: lines[$0]) } != nil
-    case .hex: isFound = searchBytes(searchText, command)
+    case .hex: return searchBytes(searchText, command, in: &session)
     }
     if !isFound { session.warn("no field with “\(searchText.typed)”") }
   }
@@ -32,12 +32,30 @@ extension RecordPane {
     return true
   }
 
-  private mutating func searchBytes(_ text: SearchText, _ command: Command) -> Bool {
-    guard let bytes = answer?.record?.content else { return false }
+  /// Searches on a thread that may take long: a record may have many megabytes.
+  private func searchBytes(_ text: SearchText, _ command: Command, in session: inout Session) {
+    guard let request = answer?.request, let bytes = answer?.record?.content else { return }
+    let search = Inquiry { [here = list.selection] context throws(ModelError) in
+      ListWindow.next(command, of: try Self.lines(of: bytes, with: text, context), from: here)
+    }
+    session.start(Self.bytes, search, label: "search") { browser, line in
+      guard browser.record.form == .hex, browser.record.answer?.request == request else { return }
+      guard let line else { return browser.session.warn("no field with “\(text.typed)”") }
+      browser.record.list.selection = line
+    }
+  }
+
+  private static let bytes = WorkSlot(name: "bytes", isLong: true)
+
+  /// The lines of sixteen bytes in which a text begins.
+  private static func lines(
+    of bytes: [UInt8], with text: SearchText, _ context: WorkContext
+  ) throws(ModelError) -> [Int] {
     // In pieces, because text takes many times the memory of its bytes. Each has the bytes around it, so that no hit is cut.
     let (length, around) = (1 << 16, 1 << 12)
     var lines: [Int] = []
     for start in stride(from: 0, to: bytes.count, by: length) {
+      try context.goOn()
       let (first, last) = (max(0, start - around), min(bytes.count, start + length + around))
       let characters = Array(Self.text(of: bytes[first..<last]))
       var end = first
@@ -48,9 +66,7 @@ extension RecordPane {
       let found = text.places(in: characters).map { offsets[$0.lowerBound] }
       lines += found.filter { (start..<start + length).contains($0) }.map { $0 / 16 }
     }
-    guard let line = ListWindow.next(command, of: lines, from: list.selection) else { return false }
-    list.selection = line
-    return true
+    return lines
   }
 
   /// The bytes as text of the same length; those that are none are zeros.
