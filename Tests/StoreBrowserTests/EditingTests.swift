@@ -351,4 +351,26 @@ struct EditingTests {
     driver.press("Enter")
     #expect(driver.browser.session.staged.totals.updated == 200)
   }
+
+  @Test(":set and a pasted block change staged new rows like the stored rows above them", arguments: [true, false])
+  func stagedNewRows(isPasted: Bool) throws {
+    let driver = try driver(Sample.documents([["id": 1, "n": 1], ["id": 2, "n": 2]]), datastore: "T")
+    let descriptor = try #require(driver.browser.session.current).descriptor
+    let edits = try (3...4).map { number in
+      RecordEdit(
+        datastore: "T", identifier: descriptor.storedKey(try descriptor.identifierEncoding.encode(.integer(number))),
+        old: nil, new: RecordContent(version: "1", bytes: Array("{\"id\":\(number),\"n\":\(number)}".utf8)))
+    }
+    driver.browser.stage(StagedStep(title: "new", edits: edits))
+    driver.press("j")
+    driver.go(to: ".n")
+    if isPasted { driver.tell(.event(.paste("12\n13\n"))) } else { try driver.play(":set n = n + 10 where n > 1") }
+    driver.press("Enter")
+    let values = try driver.stagedDocuments().mapValues { $0[member: "n"] }
+    #expect(values == ["2": 12, "3": 13, "4": isPasted ? 4 : 14], "\(driver.screen)")
+    driver.press("u")
+    try driver.play(":delete")
+    driver.press("Enter")
+    #expect(driver.browser.table.insertions(driver.browser.session).isEmpty, "\(driver.screen)")
+  }
 }

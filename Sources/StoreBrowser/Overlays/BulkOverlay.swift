@@ -111,20 +111,24 @@ struct BulkOverlay: ListPane, ReplyPane {
 }
 
 extension Browser {
-  mutating func bulk(_ change: BulkRequest.Change, in which: GatherRequest.Which? = nil) {
+  /// - Parameter block: The rows of a pasted block, stored and new ones; nil for the marked records, the range, or all rows.
+  mutating func bulk(_ change: BulkRequest.Change, in block: (which: GatherRequest.Which, new: [StoredKey])? = nil) {
     let text: String? = if case .set(let text) = change { text } else { nil }
-    if which == nil, table.isAboutAll, waitsForRows(text == nil ? "delete" : .set, text) { return }
+    if block == nil, table.isAboutAll, waitsForRows(text == nil ? "delete" : .set, text) { return }
     guard let source = table.source, table.opened != nil else { return }
     if case .set(let text) = change, let paths = try? WorkContext.assignment(text).paths,
       let unknown = table.unknownName(in: paths, session)
     {
       session.warn("\(unknown); a text is written in quotes")
     }
+    // A condition is about all records of the datastore.
+    let hasCondition = text.flatMap { WorkContext.parts(ofSetting: $0).condition } != nil
+    let new = hasCondition ? table.insertions(session).map(\.identifier) : table.newInEverything(session)
     present(
       BulkOverlay(
         request: BulkRequest(
-          source: source, commit: table.commit(session), which: which ?? table.everything, change: change,
-          new: which == nil && table.marks.isEmpty ? table.newInRange(session) : [],
+          source: source, commit: table.commit(session), which: block?.which ?? table.everything, change: change,
+          new: block?.new ?? new,
           staged: session.staged.edits.filter { $0.key.datastore == source.datastore })))
   }
 }

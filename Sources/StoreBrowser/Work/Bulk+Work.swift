@@ -33,7 +33,12 @@ package struct BulkRequest: Question, Equatable {
     lazy var hasFractions = path.flatMap { try? context.hasFractions(at: $0, in: datastore) } ?? false
     var identifiers: [StoredKey] = []
     if case .set(let text) = change, let condition = WorkContext.parts(ofSetting: text).condition {
-      identifiers = try context.identifiers(meeting: RowTest(condition), in: datastore)
+      let test = try RowTest(condition)
+      identifiers = try context.identifiers(meeting: test, in: datastore)
+      identifiers += new.filter { identifier in
+        let content = staged[RecordPlace(datastore: source.datastore, identifier: identifier)]?.new
+        return content.flatMap { try? datastore.descriptor.document(of: $0) }.map(test.filter.matches) ?? false
+      }
     } else {
       identifiers = try context.identifiers(which, of: source, at: commit, repeats: isBlock) + new
     }

@@ -94,7 +94,9 @@ extension Browser {
       cells.columns.append(.init(path: path, kind: columnKind(path, of: place), refusal: refusal))
     }
     let ranks = table.shownRanks.dropFirst(table.list.selection).prefix(cells.rows.count)
-    cells.present = ranks.count
-    bulk(.paste(cells), in: .ranks(RowRanks(list: Array(ranks))))
+    let new = table.insertions(session).dropFirst(max(0, table.list.selection - table.storedCount))
+      .prefix(cells.rows.count - ranks.count).map(\.identifier)
+    cells.present = ranks.count + new.count
+    bulk(.paste(cells), in: (.ranks(RowRanks(list: Array(ranks))), new))
   }
 }

@@ -338,6 +338,12 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   /// The marked records, or all shown ones.
   var everything: GatherRequest.Which { marked ?? .ranks(shownRanks) }
 
+  /// The staged new records beside them; marked ones are among them already.
+  func newInEverything(_ session: Session) -> [StoredKey] {
+    if isAboutAll { return insertions(session).map(\.identifier) }
+    return marks.isEmpty ? newInRange(session) : []
+  }
+
   func footer(_ session: Session) -> [Command] {
     guard session.asOf != nil else { return Self.entry.footer }
     return [
