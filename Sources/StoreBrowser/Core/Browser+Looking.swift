@@ -241,7 +241,9 @@ extension Browser {
     source.range = nil
     source.limit = nil
     let inserted = session.shownInsertions(place.datastore).firstIndex { $0.identifier == place.identifier }
-    table.show(source, anchor: inserted.map { .staged($0) } ?? .identifier(place.identifier))
+    let keepsOrder = source.datastore == table.source?.datastore
+    table.show(source, anchor: inserted.map { .staged($0) } ?? .identifier(place.identifier), keepsOrder: keepsOrder)
+    table.setAside?.range = nil
   }
 
   /// Follows a value that is the identifier of a datastore: of the one that it is known to lead to, or of any that has it.

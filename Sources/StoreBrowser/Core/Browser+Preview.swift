@@ -116,10 +116,7 @@ extension Browser {
       source.filter != preview.source.filter
     else { return }
     session.cancel(.filter)
-    // The order that waits for its index goes on waiting.
-    let setAside = table.setAside
-    table.show(preview.source, anchor: preview.anchor)
-    table.setAside = setAside
+    table.show(preview.source, anchor: preview.anchor, keepsOrder: true)
     adjustOrder()
   }
 

@@ -3,7 +3,9 @@ import StrataModel
 /// Which rows are there, and reading those around the screen.
 extension TablePane {
   /// Shows other rows, the selection where the anchor says.
-  mutating func show(_ source: RowSource, anchor: TableRequest.Anchor) {
+  ///
+  /// - Parameter keepsOrder: Whether the order that waits for its index goes on waiting.
+  mutating func show(_ source: RowSource, anchor: TableRequest.Anchor, keepsOrder: Bool = false) {
     if self.source?.datastore != source.datastore {
       columns = TableColumns()
       column = 0
@@ -15,7 +17,8 @@ extension TablePane {
     if self.source?.index != source.index { columns.key = ColumnExtent() }
     self.source = source
     self.anchor = anchor
-    (setAside, opened, pending) = (nil, nil, nil)
+    if !keepsOrder { setAside = nil }
+    (opened, pending) = (nil, nil)
     forgetRows()
   }
 
