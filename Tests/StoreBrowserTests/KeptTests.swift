@@ -163,4 +163,25 @@ struct KeptTests {
     output.discard()
     #expect(fcntl(other, F_GETFD) >= 0)
   }
+
+  @Test("two browsers that save at the same time keep the bookmarks of both")
+  func savedAtOnce() async throws {
+    let folder = newFolder()
+    defer { TestFile.remove(folder) }
+    let names = ["a", "b"]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for name in names {
+        let files = BrowserFiles(folder: folder)
+        var remembered = files.loadRemembered().remembered
+        group.addTask {
+          for number in 0..<100 {
+            remembered.bookmarks["\(name)\(number)"] = Bookmark(datastore: "City", identifier: "\(number)")
+            try files.save(remembered)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(BrowserFiles(folder: folder).loadRemembered().remembered.bookmarks.count == 200)
+  }
 }

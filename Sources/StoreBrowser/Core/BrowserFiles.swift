@@ -107,16 +107,27 @@ package struct BrowserFiles: Sendable {
   /// Writes what this browser has changed since it last read or wrote the files into those that another browser may have written since.
   func save(_ remembered: Remembered) throws(ModelError) {
     guard let folder, let place else { return }
-    let (mine, base) = (parts(of: remembered), kept.last.withLock { $0 }.map(parts))
     do {
+      let lock = try Self.lock(of: folder)
+      defer { _ = close(lock) }
+      let (mine, base) = (parts(of: remembered), kept.last.withLock { $0 }.map(parts))
       let common = try Self.merged(mine.common, over: base?.common, in: folder) { parts(of: $0).common }
       try Self.write(common, in: folder)
       if place != folder {
         let own = try Self.merged(mine.own, over: base?.own, in: place) { $0 }
         if own == Remembered() { unlink(Self.file(in: place)) } else { try Self.write(own, in: place) }
       }
+      kept.last.withLock { $0 = remembered }
     } catch { throw .storage("columns, bookmarks and drafts cannot be kept in \(folder)", kind: .failed) }
-    kept.last.withLock { $0 = remembered }
+  }
+
+  /// Waits until no other browser saves in a folder, and locks it until the returned file is closed. If the file system has no locks, the
+  /// save goes on without one.
+  private static func lock(of folder: String) throws -> Int32 {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let lock = open("\(folder)/remembered.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    _ = flock(lock, LOCK_EX)
+    return lock
   }
 
   /// The state for every store at the path, and that for the records as they are.
