@@ -62,7 +62,13 @@ package final class FileOutput: Sendable {
       // Glibc's module does not include the header of this call.
       typealias List = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>?, Int) -> Int
       guard let list = dlsym(dlopen(nil, RTLD_NOW), "listxattr") else { return true }
-      return unsafeBitCast(list, to: List.self)(path, nil, 0) <= 0
+      let listed = unsafeBitCast(list, to: List.self)
+      var names = [CChar](repeating: 0, count: max(0, listed(path, nil, 0)))
+      let length = max(0, listed(path, &names, names.count))
+      // A new file gets its SELinux label from the system, which gave the old one its own.
+      return names.prefix(length).split(separator: 0).allSatisfy {
+        String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) == "security.selinux"
+      }
     #endif
   }
 
