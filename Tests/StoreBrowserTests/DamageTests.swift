@@ -320,6 +320,21 @@ struct DamageTests {
     #expect(notice?.contains("record JP of Country is left out") == true, "\(driver.screen)")
   }
 
+  @Test("a group whose first record is damaged has the value that its index has")
+  func damagedGroup() throws {
+    let store = HeldStore(try Sample.store(), holdsRecords: true)
+    try store.damage("City", "611717")
+    let request = GroupRequest(
+      source: RowSource(datastore: "City"), commit: store.head.commit, keys: [try DocumentPath(parsing: ".countrycode")]
+    )
+    guard case .finished(let reply as GroupRequest.Reply, _) = request.report(in: WorkContext(store: store)) else {
+      Issue.record("no groups")
+      return
+    }
+    #expect(reply.plan.hasPrefix("INDEX countrycode"))
+    #expect(reply.groups.map(\.keys) == [["CH"], ["GE"], ["JP"]])
+  }
+
   @Test("a content that is no document is one field of a difference and of a review, which says so")
   func noDocument() throws {
     let store = try Sample.store()

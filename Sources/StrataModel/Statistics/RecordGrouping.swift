@@ -116,10 +116,12 @@ package struct RecordGrouping: Sendable {
     for (position, run) in runs.enumerated() {
       if position % 1_024 == 0 { try goOn(position) }
       guard let entry = try index.entries(at: run.lowerBound..<run.lowerBound + 1).first else { continue }
+      // If the record is damaged and left out, the entry still has its value.
       let document = try datastore.record(entry.identifier)?.document()
+      let key = document.map { $0[keys[0]] ?? .null } ?? KeyShape(index.descriptor.encoding).part(entry.value).document
       groups.append(
         RecordGroup(
-          keys: [document?[keys[0]] ?? .null], figures: figures.map { _ in .number(NumberText(Int64(run.count))) },
+          keys: [key], figures: figures.map { _ in .number(NumberText(Int64(run.count))) },
           count: run.count))
     }
     return KeyShape(index.descriptor.encoding).isDescending ? groups.reversed() : groups
