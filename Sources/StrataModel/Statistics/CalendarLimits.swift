@@ -117,7 +117,8 @@ struct CivilText {
   /// The least text of a moment and of later ones.
   func text(of limit: Int64, _ unit: CalendarLimits.Unit) -> String {
     let civil = CivilTime(secondsSince1970: limit)
-    guard unit == .second else { return civil.dateText }
+    // A date without a time is the least text of its day.
+    guard unit == .second, limit % 86_400 != 0 else { return civil.dateText }
     return civil.dateText + separator + (limit % 60 == 0 ? civil.minuteText : civil.clockText)
   }
 }

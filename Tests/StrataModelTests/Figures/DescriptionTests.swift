@@ -255,6 +255,18 @@ import Testing
     #expect(histogram.asides.map(\.count) == [1])
   }
 
+  @Test("dates without a time are counted in the bin that begins with their day, however narrow the bins are")
+  func textDays() throws {
+    let days = ["2026-11-16", "2026-11-17", "2026-11-18"]
+    let documents = (0..<30).map { place -> Document in
+      ["id": .number(NumberText(place)), "name": .string(days[place % 3])]
+    }
+    let index = try #require(try Self.store(documents).head.datastore("City")?.indexes.first)
+    let histogram = try Histogram(of: index, bins: 60)
+    #expect(histogram.form == .calendar(.second))
+    for day in days { #expect(histogram.bins.first { $0.lower == .string(day) }?.count == 10, "\(day)") }
+  }
+
   @Test("points are counted into the dots that they lie in")
   func scatter() {
     let frame = ScatterCount.Frame(x: -180...180, y: -90...90)
