@@ -71,7 +71,7 @@ extension Browser {
     let text = prompt.field.text.trimmed
     guard !text.isEmpty else { return "" }
     guard let source = preview?.source, !Self.isRange(text), text != "=", table.source?.datastore == source.datastore,
-      let test = try? RowTest(text), test.filter.barePaths.allSatisfy({ table.columns.isTruth(at: $0.description) })
+      let test = try? Filter(typed: text), test.barePaths.allSatisfy({ table.columns.isTruth(at: $0.description) })
     else { return nil }
     return text
   }

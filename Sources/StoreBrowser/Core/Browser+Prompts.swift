@@ -154,7 +154,7 @@ extension Browser {
       switch command {
       case .filter where Self.isRange(text): _ = try session.range(typed: text)
       case .sort, .sortReverse, .sortFurther: _ = try table.order(typed: text)
-      case .filter where !text.trimmed.isEmpty: _ = try RowTest(text)
+      case .filter where !text.trimmed.isEmpty: _ = try Filter(typed: text)
       case .search, .searchColumn: _ = try SearchText(text)
       case .export: return exportProblem(with: text)
       case .computedColumn where text.contains("="): _ = try WorkContext.computed(text)

@@ -22,7 +22,7 @@ struct QueryRequest: Question {
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let datastore = try context.datastore(source.datastore, at: commit)
     let plan = try ExplainRequest(source: source, commit: commit).reply(in: context).parts
-    let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
+    let filter = try source.condition
     let others = query.select + query.group + query.computed.flatMap(\.paths)
     let names = RecordQuery(filter: filter, sort: try source.sort.paths + others.map { ($0, false) })
     var unknown = purpose == .edit ? [] : try names.unknownNames(in: datastore).filter { !source.derives([$0.path]) }

@@ -60,7 +60,7 @@ struct ViewQuery: Sendable, Hashable {
   /// The fields that its clauses name, by clause.
   private var named: [(clause: Clause, paths: [DocumentPath])] {
     [
-      (.filter, self[.filter].flatMap { try? RowTest($0) }?.filter.paths ?? []),
+      (.filter, self[.filter].flatMap { try? Filter(typed: $0) }?.paths ?? []),
       (.order, sort.compactMap { try? DocumentPath(parsing: $0.path) }), (.select, select), (.group, group),
     ]
   }
@@ -105,7 +105,7 @@ struct ViewQuery: Sendable, Hashable {
   }
 
   private mutating func read() throws(ModelError) {
-    if let filter = self[.filter] { _ = try RowTest(filter) }
+    if let filter = self[.filter] { _ = try Filter(typed: filter) }
     clause = .range
     if let text = self[.range], range == nil {
       throw .invalid(text: text, column: 1, reason: "a range is written A ..< B of INDEX")

@@ -33,11 +33,11 @@ package struct BulkRequest: Question, Equatable {
     lazy var hasFractions = path.flatMap { try? context.hasFractions(at: $0, in: datastore) } ?? false
     var identifiers: [StoredKey] = []
     if case .set(let text) = change, let condition = WorkContext.parts(ofSetting: text).condition {
-      let test = try RowTest(condition)
+      let test = try Filter(typed: condition)
       identifiers = try context.identifiers(meeting: test, in: datastore)
       identifiers += new.filter { identifier in
         let content = staged[RecordPlace(datastore: source.datastore, identifier: identifier)]?.new
-        return content.flatMap { try? datastore.descriptor.document(of: $0) }.map(test.filter.matches) ?? false
+        return content.flatMap { try? datastore.descriptor.document(of: $0) }.map(test.matches) ?? false
       }
     } else {
       identifiers = try context.identifiers(which, of: source, at: commit, repeats: isBlock) + new
@@ -80,8 +80,9 @@ package struct BulkRequest: Question, Equatable {
     if assignment.path.description == descriptor.identifierPath {
       throw .refused(reason: "the identifier \(assignment.path.shortText) stays; D makes a copy under another one")
     }
-    let test = try WorkContext.parts(ofSetting: text).condition.map { text throws(ModelError) in try RowTest(text) }
-    for path in [assignment.path] + assignment.paths + (test?.filter.paths ?? []) {
+    let test = try WorkContext.parts(ofSetting: text).condition.map { text throws(ModelError) in try Filter(typed: text)
+    }
+    for path in [assignment.path] + assignment.paths + (test?.paths ?? []) {
       if let reason = source.derivation(of: path) { throw .refused(reason: "\(path.shortText): \(reason)") }
     }
     return assignment
@@ -121,7 +122,7 @@ extension WorkContext {
     let assignment = try onDocument(Assignment(parsing: setting))
     guard let condition else { return assignment }
     do throws(ModelError) {
-      _ = try RowTest(condition)
+      _ = try Filter(typed: condition)
     } catch .invalid(_, let column, let reason) {
       let start = text.count - condition.count
       throw .invalid(text: text, column: column.map { $0 + start }, reason: reason)
@@ -150,9 +151,9 @@ extension WorkContext {
   }
 
   fileprivate func identifiers(
-    meeting test: RowTest, in datastore: any ReadableDatastore
+    meeting test: Filter, in datastore: any ReadableDatastore
   ) throws(ModelError) -> [StoredKey] {
-    let query = RecordQuery(filter: test.filter)
+    let query = RecordQuery(filter: test)
     return try onFailures {
       var run = try query.run(query.plan(in: datastore), in: datastore) { _ in try goOn() }
       var identifiers: [StoredKey] = []

@@ -35,7 +35,7 @@ struct GroupRequest: RowsQuestion, Hashable {
     let grouping = grouping
     let datastore = try context.datastore(source.datastore, at: commit)
     let total = try datastore.count
-    let query = RecordQuery(filter: try source.filter.map { text throws(ModelError) in try RowTest(text).filter })
+    let query = RecordQuery(filter: try source.condition)
     return try onFailures {
       if try source.range != nil || ranks != nil || !source.hasAll(of: datastore)
         || source.derives(keys + (field.map { [$0] } ?? []) + (query.filter?.paths ?? []))

@@ -94,7 +94,7 @@ struct ExplainRequest: Question, Hashable {
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let datastore = try context.datastore(source.datastore, at: commit)
-    let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
+    let filter = try source.condition
     let sort = try source.sort.paths
     guard !source.derives((filter?.paths ?? []) + sort.map(\.path)) else {
       // No index has a derived column: every record is read.

@@ -14,7 +14,7 @@ struct RowReader {
   private let repeats: Bool
   private let hasAll: Bool
   /// The filter of rows whose ranks are not known yet.
-  private let test: RowTest?
+  private let test: Filter?
   private let fields: DerivedFields
 
   /// - Parameter repeats: Whether a record is passed once for each of its entries, as a table shows it.
@@ -31,7 +31,7 @@ struct RowReader {
     hasAll = try source.hasAll(of: datastore)
     bounds = try WorkContext.bounds(of: source.range, in: index)
     fields = DerivedFields(source, at: commit, in: context)
-    test = try ranks == nil ? source.filter.map { text throws(ModelError) in try RowTest(text) } : nil
+    test = try ranks == nil ? source.condition : nil
   }
 
   /// The number of rows to read.
@@ -59,7 +59,7 @@ struct RowReader {
       for (rank, stored) in batch {
         let document = try stored.map { document throws(ModelError) in try fields.adding(to: document) }
         if let test {
-          guard let document, test.filter.matches(document) else { continue }
+          guard let document, test.matches(document) else { continue }
         }
         try body(rank, document)
       }

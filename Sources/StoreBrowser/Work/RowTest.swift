@@ -2,19 +2,24 @@ import StrataDocuments
 import StrataExpressions
 import StrataModel
 
-/// A filter as it was typed, ready to test records: `EXPR`, or `!EXPR` for the others.
-struct RowTest: Sendable {
-  let filter: Filter
-
-  init(_ text: String) throws(ModelError) {
+extension Filter {
+  /// Reads a filter as it was typed: `EXPR`, or `!EXPR` for the other records.
+  init(typed text: String) throws(ModelError) {
     let text = text.trimmed
     let isInverted = text.hasPrefix("!") && !text.hasPrefix("!=")
     let expression = isInverted ? String(text.dropFirst()).trimmed : text
     do {
       let typed = try Filter(parsing: expression)
-      filter = isInverted ? try Filter(parsing: "not (\(expression))") : typed
+      self = isInverted ? try Filter(parsing: "not (\(expression))") : typed
     } catch {
       throw .invalid(text: text, column: error.column + (isInverted ? 1 : 0), reason: error.message)
     }
+  }
+}
+
+extension RowSource {
+  /// The filter, if it has one.
+  var condition: Filter? {
+    get throws(ModelError) { try filter.map { text throws(ModelError) in try Filter(typed: text) } }
   }
 }

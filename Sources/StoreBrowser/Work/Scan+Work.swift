@@ -71,9 +71,9 @@ package struct FilterRequest: Question, Hashable {
   package func reply(in context: WorkContext) throws(ModelError) -> ScanAnswer {
     let datastore = try context.datastore(source.datastore, at: commit)
     let index = try datastore.index(source.index)
-    let test = try RowTest(source.filter ?? "")
-    if source.derives(test.filter.paths) { return try context.filterDerived(self) }
-    let query = RecordQuery(filter: test.filter)
+    let test = try Filter(typed: source.filter ?? "")
+    if source.derives(test.paths) { return try context.filterDerived(self) }
+    let query = RecordQuery(filter: test)
     let plan = try query.plan(in: datastore)
     let count = try context.rowCount(of: plan, in: source, of: datastore)
     context.report(Progress(done: 0, total: plan.entryCount, found: .plan(plan.shortText, count: count)))

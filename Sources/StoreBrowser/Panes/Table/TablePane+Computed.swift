@@ -91,8 +91,8 @@ extension Browser {
   mutating func removeUses(of path: DocumentPath, made text: String? = nil) -> String {
     guard let source = table.source else { return "" }
     var (kept, gone) = (source, [String]())
-    if let filter = source.filter, let test = try? RowTest(filter),
-      test.filter.paths.contains(where: path.contains)
+    if let filter = source.filter, let test = try? Filter(typed: filter),
+      test.paths.contains(where: path.contains)
     {
       kept.filter = nil
       gone.append("the filter \(filter)")

@@ -79,7 +79,7 @@ extension TablePane {
 
   /// Why nothing matches, if it is known: the filter names a field that no record has, or compares lists with a value.
   func reasonForNoRows(_ session: Session) -> String? {
-    guard let filter = source?.filter.flatMap({ try? RowTest($0) })?.filter else { return nil }
+    guard let filter = try? source?.condition else { return nil }
     if let unknown = unknownName(in: filter.paths, session) { return unknown }
     let list = filter.pathsOfPlainValues.first { path in
       columns.seen.contains { $0.path == path.description && $0.kind == .list }

@@ -19,9 +19,9 @@ extension TablePane {
   /// Whether a filter keeps a row. Returns false if its record was not read as a whole.
   private static func isKept(_ row: Row, of source: RowSource) -> Bool {
     guard let filter = source.filter else { return true }
-    guard let test = try? RowTest(filter), let document = try? row.record?.document() else { return false }
+    guard let test = try? Filter(typed: filter), let document = try? row.record?.document() else { return false }
     // Only the reader of the rows knows the values of joined columns.
-    return source.joined.isEmpty && test.filter.matches(source.adding(to: document))
+    return source.joined.isEmpty && test.matches(source.adding(to: document))
   }
 
   /// Requests another order: from an index that has it, otherwise by gathering and sorting keys.
