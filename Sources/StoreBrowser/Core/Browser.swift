@@ -73,7 +73,7 @@ package struct Browser: Sendable {
   package mutating func start(size: Size) -> [Effect] {
     session.size = size
     session.readOutline()
-    session.start(.remembered, LoadRememberedRequest()) { $0.haveRead($1) }
+    session.start(.remembered, Inquiry { $0.files.loadRemembered() }) { $0.haveRead($1) }
     if let problem = session.configuration.problems.first { session.warn(problem.description) }
     if session.configuration.problems.isEmpty, let hidden = keymap.hidden.first {
       let more = keymap.hidden.count - 1

@@ -80,9 +80,9 @@ package struct BulkRequest: Question, Equatable {
     if assignment.path.description == descriptor.identifierPath {
       throw .refused(reason: "the identifier \(assignment.path.shortText) stays; D makes a copy under another one")
     }
-    let test = try WorkContext.parts(ofSetting: text).condition.map { text throws(ModelError) in try Filter(typed: text)
-    }
-    for path in [assignment.path] + assignment.paths + (test?.paths ?? []) {
+    var paths = [assignment.path] + assignment.paths
+    if let condition = WorkContext.parts(ofSetting: text).condition { paths += try Filter(typed: condition).paths }
+    for path in paths {
       if let reason = source.derivation(of: path) { throw .refused(reason: "\(path.shortText): \(reason)") }
     }
     return assignment

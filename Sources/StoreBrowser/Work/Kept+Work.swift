@@ -23,13 +23,6 @@ struct KeptStaged: Sendable {
   var problem: String?
 }
 
-/// Columns, views and bookmarks that were kept.
-struct LoadRememberedRequest: Question {
-  func reply(in context: WorkContext) throws(ModelError) -> KeptRemembered {
-    context.files.loadRemembered()
-  }
-}
-
 /// The columns, views and bookmarks that were read, and those that could not be.
 struct KeptRemembered: Sendable {
   var remembered = Remembered()
