@@ -45,7 +45,7 @@ extension RecordPane {
     }
   }
 
-  private static let bytes = WorkSlot(name: "bytes", isLong: true)
+  static let bytes = WorkSlot(name: "bytes", isLong: true)
 
   /// The lines of sixteen bytes in which a text begins.
   private static func lines(
