@@ -204,7 +204,7 @@ extension TablePane {
     } else {
       var source = source
       source.filter = filter
-      show(source, anchor: keepingIdentifier())
+      show(source, anchor: keepingIdentifier(), keepsOrder: true)
     }
   }
 

@@ -125,7 +125,7 @@ extension TablePane {
       browser.session.warn("\(first.identifier)\(others), staged as new, is stored by another program — w decides")
       // The cursor goes with its record.
       guard let selected, new.contains(selected), let source = browser.table.source else { return }
-      browser.table.show(source, anchor: .identifier(selected.identifier))
+      browser.table.show(source, anchor: .identifier(selected.identifier), keepsOrder: true)
     }
   }
 

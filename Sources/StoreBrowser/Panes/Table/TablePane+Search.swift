@@ -32,7 +32,7 @@ extension TablePane {
     } else if origin.opened?.source != source.unscanned {
       // The position and the entry are those of other rows.
     } else if source.needsScan {
-      show(source, anchor: origin.anchor)
+      show(source, anchor: origin.anchor, keepsOrder: true)
     } else {
       (opened, pending, anchor) = (nil, nil, origin.anchor)
     }
