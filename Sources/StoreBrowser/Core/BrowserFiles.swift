@@ -126,7 +126,7 @@ package struct BrowserFiles: Sendable {
   private static func lock(of folder: String) throws -> Int32 {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let lock = open("\(folder)/remembered.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    _ = flock(lock, LOCK_EX)
+    while flock(lock, LOCK_EX) != 0, errno == EINTR {}
     return lock
   }
 
