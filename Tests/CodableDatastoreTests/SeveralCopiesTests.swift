@@ -1,7 +1,10 @@
-import CodableDatastore
 import Foundation
+import StrataEngine
 import StrataLocks
+import StrataModel
 import Testing
+
+@testable import CodableDatastore
 
 @Suite("Several copies of a store")
 struct SeveralCopiesTests {
@@ -545,5 +548,18 @@ struct SeveralCopiesTests {
     let settled = try await there.exchange(with: "desk") { $0.field == ".title" ? .theirs : .ours }
     #expect(!settled.isOpen && settled.conflicts.count == 1)
     for datastore in [books, copies] { #expect(try await datastore.load(1) == Book(id: 1, title: "b", pages: 3)) }
+  }
+
+  @Test("the sets that an app's own encoder writes have no order either")
+  func setsOfOwnEncoder() async throws {
+    let persistence = try DiskPersistence(readWriteURL: ours.url)
+    try await persistence.createPersistenceIfNecessary()
+    let tagged = TaggedFormat.Datastore(
+      persistence: persistence, encoder: { try JSONEncoder().encode($0) },
+      decoders: [.first: { data in try JSONDecoder().decode(Tagged.self, from: data) }])
+    try await tagged.persist(Tagged(id: 1, tags: ["a"], counts: [:], part: .init(marks: [1])))
+    let tree = try Transactions.readState(for: persistence._store).tree(.records(of: "Tagged"))
+    let descriptor = try DatastoreDescriptor(bytes: #require(tree).attributes.array)
+    #expect(descriptor.unorderedFields == [".counts": "pairs", ".part.marks": "set", ".tags": "set"])
   }
 }

@@ -539,16 +539,4 @@ struct WarmUpTests {
     #expect(descriptor.index("shelf")?.encoding == .optional(.string))
     #expect(descriptor.index("authors")?.kind == .manyToMany)
   }
-
-  @Test("the sets that an app's own encoder writes have no order either")
-  func setsOfOwnEncoder() async throws {
-    typealias Tagged = SeveralCopiesTests.Tagged
-    let tagged = SeveralCopiesTests.TaggedFormat.Datastore(
-      persistence: persistence, encoder: { try JSONEncoder().encode($0) },
-      decoders: [.first: { data in try JSONDecoder().decode(Tagged.self, from: data) }])
-    try await tagged.persist(Tagged(id: 1, tags: ["a"], counts: [:], part: .init(marks: [1])))
-    let tree = try Transactions.readState(for: persistence._store).tree(.records(of: "Tagged"))
-    let descriptor = try DatastoreDescriptor(bytes: #require(tree).attributes.array)
-    #expect(descriptor.unorderedFields == [".counts": "pairs", ".part.marks": "set", ".tags": "set"])
-  }
 }
