@@ -12,8 +12,8 @@ package enum Document: Sendable {
   /// Only property lists have it; opaque records are one.
   case data([UInt8])
   case array([Document])
-  /// Members in the order in which they are stored. If a name occurs twice, the last counts, as in Foundation's decoder and most readers
-  /// of JSON.
+  /// Members in the order in which they are stored. If a name occurs twice, the last counts, as in most readers of JSON. An app's types
+  /// get the first, as from Foundation's decoder.
   case object([Member])
 
   package struct Member: Sendable {

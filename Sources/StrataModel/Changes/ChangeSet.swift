@@ -55,6 +55,8 @@ package struct ChangedRecord<Content: Sendable>: Sendable {
   package var old: Content?
   /// The new record; nil deletes it.
   package var new: Content?
+  /// Whether the edit is made only once, so that a counter counts it also if the record was changed to the same number meanwhile.
+  var countsEqualChanges = false
 
   package init(datastore: String, identifier: StoredKey, old: Content?, new: Content?) {
     self.datastore = datastore

@@ -90,8 +90,6 @@ struct EditApplication {
   /// Indexes by datastore that get no entries, because the same transaction drops them or creates them empty. If nil, contents that are
   /// brought back mark those indexes stale that cannot hold them.
   var left: [String: [String]]?
-  /// Whether these edits are made only once, so that a counter counts each of them.
-  var countsEqualChanges = false
 
   func apply(_ changes: ChangeSet, _ meter: WorkMeter) throws {
     var conflicts: [EditConflict] = []
@@ -180,7 +178,7 @@ struct EditApplication {
   private func apply(_ edit: RecordEdit, _ indexing: RecordIndexing, _ writer: DatastoreWriter) throws {
     let current = try writer.current(edit.identifier.bytes)
     let theirs = try current.map { try RecordContent(stored: $0.bytes) }
-    let outcome = edit.outcome(over: theirs, indexing.descriptor, countsEqualChanges: countsEqualChanges)
+    let outcome = edit.outcome(over: theirs, indexing.descriptor)
     let new: RecordContent?
     switch outcome {
     case .mine: new = edit.new

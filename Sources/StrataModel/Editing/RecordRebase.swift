@@ -12,9 +12,7 @@ extension RecordMerge.Outcome {
 extension RecordEdit {
   /// Returns the outcome of the edit over the present content, which may have changed since the record was read. If it has not, the edit is
   /// made even if it changes nothing. If it has, an edit that changes nothing keeps the changes made meanwhile.
-  func outcome(
-    over stored: RecordContent?, _ descriptor: DatastoreDescriptor, countsEqualChanges: Bool = false
-  ) -> RecordMerge.Outcome {
+  func outcome(over stored: RecordContent?, _ descriptor: DatastoreDescriptor) -> RecordMerge.Outcome {
     let merge = RecordMerge(
       descriptor, base: old, mine: new, theirs: stored, countsEqualChanges: countsEqualChanges)
     return merge.isSame(old, stored) ? .mine : merge.outcome

@@ -236,8 +236,7 @@ extension EngineStore {
     let step = Activity.Step(title: letter.action, done: 0, total: edits.count, isComplete: false)
     try whileBusy(letter.action, [step], progress: nil) { meter in
       let options = EditOptions(mergesFields: true)
-      try EditApplication(store: self, transaction: transaction, options: options, countsEqualChanges: true)
-        .apply(edits, meter)
+      try EditApplication(store: self, transaction: transaction, options: options).apply(edits, meter)
     }
   }
 
@@ -272,7 +271,9 @@ extension EngineStore {
         // Without the datastore the base has no record.
         let read = if let base { try base.ownDatastore(change.datastore) } else { datastore as EngineDatastore? }
         let old = try read?.replaceable(key)?.stored
-        edits.changes.append(RecordEdit(datastore: change.datastore, identifier: key, old: old, new: old))
+        var edit = RecordEdit(datastore: change.datastore, identifier: key, old: old, new: old)
+        edit.countsEqualChanges = true
+        edits.changes.append(edit)
         places[place] = position
       }
       edits.changes[position].new = try datastore.content(of: key, edits.changes[position].new, after: change.kind)
