@@ -68,7 +68,7 @@ package struct EditConflict: Sendable, Hashable {
   package var base: RecordContent?
   package var mine: RecordContent?
   package var theirs: RecordContent?
-  /// The fields that both sides changed, to different values; empty if a whole record was deleted, is new, or is opaque.
+  /// The fields that both sides changed, to different values; empty if a whole record was deleted or is opaque.
   package var fields: [FieldConflict]
 
   package var name: String { "\(place.datastore)/\(place.identifier)" }

@@ -15,15 +15,15 @@ package enum MergeSide: Hashable, Sendable {
 }
 
 extension EditConflict {
-  /// The edit that settles this conflict by a choice per field (`mine` where none is made); where the conflict is one
-  /// of whole records, by the choice for the root path. Nil where what lies in the store is kept as it is.
+  /// Returns the edit that settles this conflict by a choice per field (`mine` if there is none), or by the choice for the root path if
+  /// whole records conflict. Returns nil if the stored record stays as it is.
   ///
   /// - Parameter descriptor: of the datastore: how its records are written, and how their fields merge.
   package func resolved(
     by choices: [DocumentPath: MergeSide], descriptor: DatastoreDescriptor
   ) throws(ModelError) -> RecordEdit? {
     var new = (choices[.root] ?? .mine).of(base: base, mine: mine, theirs: theirs)
-    if !fields.isEmpty, base != nil, mine != nil, theirs != nil {
+    if !fields.isEmpty {
       let merge = RecordMerge(descriptor, base: base, mine: mine, theirs: theirs)
       guard let settled = merge.withChoices({ choices[$0.path] ?? .mine }) else {
         throw .refused(reason: "\(name): what was chosen cannot be put together; choose one side for all fields")

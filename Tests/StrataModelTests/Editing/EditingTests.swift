@@ -91,6 +91,21 @@ struct EditingTests {
     #expect(try rebased.conflicts[1].resolved(by: [.root: .theirs], descriptor: Cities.descriptor) == nil)
   }
 
+  @Test("the choice of a field counts also for a record that both sides inserted")
+  func insertedTwice() throws {
+    let store = try Cities.store(40)
+    let base = store.head.commit
+    let mine = Cities.document(99, name: "mine", population: 1)
+    let changes = ChangeSet(base: base, changes: [Cities.edit(99, from: nil, to: mine)])
+    try Cities.write([Cities.document(99, name: "theirs", population: 2)], to: store)
+    let conflict = try #require(try store.rebase(changes, onto: store.head.commit, progress: nil).conflicts.first)
+    let (name, population) = (DocumentPath([.member("name")]), DocumentPath([.member("population")]))
+    #expect(Set(conflict.fields.map(\.path)) == [name, population])
+    let choices: [DocumentPath: MergeSide] = [name: .theirs, population: .mine]
+    let settled = try #require(try conflict.resolved(by: choices, descriptor: Cities.descriptor))
+    #expect(settled.new == Cities.content(Cities.document(99, name: "theirs", population: 1)))
+  }
+
   @Test("a preview tells entries that come and go, and what would be shared, and writes nothing")
   func preview() throws {
     let store = try Cities.store(40)
