@@ -78,9 +78,9 @@ package struct InboxFolder: Sendable {
   /// Puts a letter that waits aside. It lies there, with its reason, when this returns.
   func refuse(_ name: LetterName, _ reason: String) throws(ModelError) {
     try onDisk { () throws(DiskError) in
+      guard try disk.status("\(waitingPath)/\(name)") != nil else { return }
       try disk.makeFolders(refusedPath)
       try disk.writeDurably(Array(reason.utf8), to: "\(refusedPath)/\(name).reason")
-      guard try disk.status("\(waitingPath)/\(name)") != nil else { return }
       try disk.rename("\(waitingPath)/\(name)", to: "\(refusedPath)/\(name)")
       try disk.syncDirectory(refusedPath)
       try disk.syncDirectory(waitingPath)

@@ -183,7 +183,8 @@ extension Letter.Change {
       } else {
         throw line.fault("“bytes” is not Base64")
       }
-      self.kind = .put(RecordContent(version: version, bytes: content), isNew: line.raw("new") != nil)
+      let isNew = line.raw("new")?.elementsEqual("true".utf8) ?? false
+      self.kind = .put(RecordContent(version: version, bytes: content), isNew: isNew)
     default: throw line.fault("“\(kind)” is not a change that this program knows")
     }
   }
@@ -211,7 +212,7 @@ private struct LetterLine {
     }
   }
 
-  func raw(_ name: String) -> ArraySlice<UInt8>? { members.first { $0.name == name }.map { bytes[$0.value] } }
+  func raw(_ name: String) -> ArraySlice<UInt8>? { members.last { $0.name == name }.map { bytes[$0.value] } }
 
   func optionalText(_ name: String) throws(ModelError) -> String? { raw(name) == nil ? nil : try text(name) }
 

@@ -123,7 +123,7 @@ private struct Line {
   let place: String
   let members: [Document.Member]
 
-  subscript(name: String) -> Document? { members.first { $0.name == name }?.value }
+  subscript(name: String) -> Document? { members.last { $0.name == name }?.value }
 
   func text(_ name: String) throws(ModelError) -> String {
     guard case .string(let text)? = self[name] else { throw unreadable("“\(name)” is not text") }

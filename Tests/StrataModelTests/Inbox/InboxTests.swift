@@ -73,6 +73,16 @@ struct InboxTests {
     #expect(try Letter(bytes: letter.bytes) == letter)
   }
 
+  @Test("in a letter of another tool false is false, and of two members of one name the last counts")
+  func foreignText() throws {
+    let text = String(decoding: letter("first", at: 1, put(1, "a", isNew: true)).bytes, as: UTF8.self)
+    let lines = text.split(separator: "\n").dropLast().map { "\($0)\n" }
+    let body = lines.joined().replacing("\"new\":true", with: "\"new\":true,\"new\":false")
+    let check = Hexadecimal.text(of: UInt64(crc32c(0, Array(body.utf8)))).suffix(8)
+    let read = try Letter(bytes: Array("\(body){\"end\":1,\"check\":\"\(check)\"}\n".utf8))
+    #expect(read.changes == [put(1, "a")])
+  }
+
   @Test("no changed byte of a letter is taken for what was sent")
   func damage() throws {
     let sent = letter("first", at: 1, put(1, "a"), patch(2, ["n": 3]))
