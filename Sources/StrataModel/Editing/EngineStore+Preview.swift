@@ -58,18 +58,18 @@ private struct PreviewWork {
   ) throws(ModelError) {
     let theirs = try datastore.replaceable(edit.identifier)?.stored
     let outcome = edit.outcome(over: theirs, indexing.descriptor)
-    var new = edit.new
+    var edit = edit
     switch outcome {
     case .mine: break
     case .theirs: return
-    case .merged(let content) where options.mergesFields: new = content
+    case .merged(let content) where options.mergesFields: edit.new = content
     case .merged, .conflict:
       preview.conflicts.append(outcome.conflict(of: edit, theirs: theirs))
       return
     }
     let old = theirs.flatMap { try? indexing.values(of: $0) }
     var values: [[[UInt8]]] = []
-    if let new, new != .damaged {
+    if let new = edit.new, new != .damaged {
       do {
         values = try indexing.values(
           of: new, under: edit.identifier, insteadOf: theirs, isBroughtBack: options.bringsBackContents)
@@ -78,17 +78,15 @@ private struct PreviewWork {
         preview.refusals.append(
           EditRefusal(datastore: edit.datastore, index: nil, reason: reason, canBeMarkedStale: false))
         // The other indexes still show which values it would share.
-        var refusedEdit = edit
-        refusedEdit.new = new
-        guard let refused = try? indexing.indexes(refusing: [refusedEdit]),
+        guard let refused = try? indexing.indexes(refusing: [edit]),
           let others = try? indexing.marking(stale: refused).values(of: new)
         else { return }
         _ = entries.count(old ?? [], others, of: edit.identifier)
         return
       }
     }
-    preview.byteCount += UInt64(new?.bytes.count ?? 0) + Self.changeEntryBytes
-    if asksReferences { becoming.updateValue(new, forKey: edit.place) }
+    preview.byteCount += UInt64(edit.new?.bytes.count ?? 0) + Self.changeEntryBytes
+    if asksReferences { becoming.updateValue(edit.new, forKey: edit.place) }
     let changed = entries.count(old ?? [], values, of: edit.identifier)
     if preview.records.count < options.detailLimit {
       preview.records.append(RecordPreview(place: edit.place, entries: changed))
