@@ -65,6 +65,20 @@ struct VerbArgumentsTests {
     #expect(error?.message == message)
   }
 
+  @Test("an argument that only some options need is named where it is missing")
+  func namedArguments() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("A.strata")
+    #expect(try ProgramRun(["import", path, "T", folder.file("t.jsonl", #"{"id":1}"#)]).status == 0)
+    for (words, name) in [
+      (["import", path, "T"], "FILE"), (["import", path, "--entities"], "DATASTORE"),
+      (["remote", path, "add"], "NAME"), (["remote", path, "add", "b"], "LOCATION"),
+    ] {
+      let run = try ProgramRun(words)
+      #expect(run.status == 2 && run.complaint.hasPrefix("strata: \(name) is missing"), "\(run.complaint)")
+    }
+  }
+
   @Test("an empty argument is an identifier, or missing: every verb says which")
   func emptyArguments() throws {
     #expect(try VerbArguments(["A", "B", ""], for: try #require(Verb.named("get"))).operands == ["A", "B", ""])

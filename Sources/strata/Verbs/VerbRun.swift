@@ -39,27 +39,17 @@ struct VerbRun {
     case "diff": try difference()
     case "export" where arguments.has("--entities"):
       return try await Self.onPool(arguments) { try await $0.exportEntities() }
-    case "export":
-      if arguments.has("--history") {
-        try exportHistory()
-      } else if arguments.has("--interchange") {
-        try exportDocument()
-      } else {
-        try export()
-      }
+    case "export" where arguments.has("--history"): try exportHistory()
+    case "export" where arguments.has("--interchange"): try exportDocument()
+    case "export": try export()
     case "references": status = try references()
     case "watch": try watch()
     case "warm": status = try warm()
     case "import" where arguments.has("--entities"):
       return try await Self.onPool(arguments) { try await $0.importEntities() }
-    case "import":
-      if arguments.has("--history") {
-        try importHistory()
-      } else if arguments.has("--interchange") {
-        try importDocument()
-      } else {
-        status = try importFile()
-      }
+    case "import" where arguments.has("--history"): try importHistory()
+    case "import" where arguments.has("--interchange"): try importDocument()
+    case "import": status = try importFile()
     case "put": try put()
     case "delete": try delete()
     case "undo": try undo()
@@ -135,12 +125,10 @@ struct VerbRun {
     throw .refused(reason: reason)
   }
 
-  /// The operand of a place that the verb's description requires.
+  /// The operand of a place, which must be there.
   func required(_ index: Int) throws(UsageError) -> String {
-    guard let operand = arguments.operand(index) else {
-      throw UsageError("an argument is missing", verb: arguments.verb)
-    }
-    return operand
+    if let operand = arguments.operand(index) { return operand }
+    throw UsageError("\(arguments.verb.operands[index].name) is missing", verb: arguments.verb)
   }
 
   /// The store at the first operand, for reading. If it is damaged, all that can be read is read. The user must not take that for the
