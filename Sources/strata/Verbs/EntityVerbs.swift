@@ -17,12 +17,10 @@ extension VerbRun {
     let file = name == "-" ? "standard input" : name
     let text = Data(try ByteStream.text(of: name))
     if isServer(path) {
+      let store = try openServer(path, readOnly: false, creates: true)
+      if let datastore = try store.head.datastore(key) { try requireEntities(datastore) }
       #if PostgreSQL
-        let store = try openServer(path, readOnly: false, creates: true)
-        if let datastore = try store.head.datastore(key) { try requireEntities(datastore) }
         return try await importEntities(text, file, as: key, into: PostgresPersistence(readWriteURL: path))
-      #else
-        throw ModelError.refused(reason: "this program was built without PostgreSQL")
       #endif
     }
     let files = newFiles(of: path)
@@ -72,18 +70,14 @@ extension VerbRun {
     let store = try store()
     let view = try view(of: store)
     try requireEntities(datastore(key, in: view))
-    var entities: EntityStore<ReadOnly>
-    if isServer(path) {
-      #if PostgreSQL
-        entities = EntityStore(
-          reading: try await PostgresPersistence(readOnlyURL: path), key: DatastoreKey(key))
-      #else
-        throw ModelError.refused(reason: "this program was built without PostgreSQL")
-      #endif
-    } else {
-      entities = EntityStore(
-        reading: DiskPersistence(readOnlyURL: URL(filePath: path)), key: DatastoreKey(key))
-    }
+    let file = DiskPersistence(readOnlyURL: URL(filePath: path))
+    #if PostgreSQL
+      let persistence: any Persistence<ReadOnly> =
+        isServer(path) ? try await PostgresPersistence(readOnlyURL: path) : file
+    #else
+      let persistence = file
+    #endif
+    var entities = EntityStore(reading: persistence, key: DatastoreKey(key))
     if arguments.has("--at") { entities = try await entities.view(at: Commit.Number(view.commit.rawValue)) }
     try await entities.export(
       form: arguments.has("--compact") ? .compact : .full, history: arguments.has("--history")
