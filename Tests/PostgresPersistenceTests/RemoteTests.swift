@@ -5,6 +5,7 @@ import Foundation
 import PostgresPersistence
 import StrataPostgres
 import StrataEngine
+import StrataLocks
 import Testing
 
 @testable import StrataExchange
@@ -31,6 +32,18 @@ struct ServerRemoteTests {
   private func peer(_ url: String? = nil) throws -> ServerPeer {
     let client = ServerRemotes.Client(program: "test", author: "", now: LocalTime.now)
     return try #require(try ServerRemotes.postgres.open(url ?? self.url, "team", client) as? ServerPeer)
+  }
+
+  @Test("a notice says that a server is waited for")
+  func waiting() {
+    let notices = Mutex<[String]>([])
+    let client = ServerRemotes.Client(
+      program: "test", author: "", now: LocalTime.now, notice: { text in notices.withLock { $0.append(text) } })
+    #expect(throws: (any Error).self) {
+      try ServerRemotes.postgres.open("postgres://127.0.0.1:1/nothing?wait=0.1", "team", client)
+    }
+    let given = notices.withLock { $0 }
+    #expect(given.count == 1 && given.allSatisfy { $0.hasSuffix("the server is waited for") }, "\(given)")
   }
 
   /// Fetch, merge and push, as `strata exchange` does.

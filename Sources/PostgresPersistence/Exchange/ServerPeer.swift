@@ -21,7 +21,7 @@
     package init(_ url: ServerURL, name: String, client: ServerRemotes.Client) throws(StorageError) {
       self.name = name
       engine = try ServerStore.ofDatastores(
-        url, options: ServerOptions(program: client.program, author: client.author))
+        url, options: ServerOptions(program: client.program, author: client.author, notice: client.notice))
       store = EngineStore(
         engine, path: engine.path, access: engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite,
         program: client.program)

@@ -2,18 +2,19 @@ package import StrataModel
 
 /// Opens the other copy that a location leads to.
 package struct RemotePeers {
-  private let program: String
-  private let author: String
-  private let now: Int64
+  private let client: ServerRemotes.Client
   /// The program to run instead of ssh.
   private let ssh: String?
   private let mayAsk: Bool
 
-  /// - Parameter mayAsk: Whether the terminal is free for ssh's questions.
-  package init(program: String, author: String, now: Int64, ssh: String?, mayAsk: Bool = true) {
-    self.program = program
-    self.author = author
-    self.now = now
+  /// - Parameters:
+  ///   - mayAsk: Whether the terminal is free for ssh's questions.
+  ///   - notice: Called on any thread with a sentence when a server is waited for.
+  package init(
+    program: String, author: String, now: Int64, ssh: String?, mayAsk: Bool = true,
+    notice: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    client = ServerRemotes.Client(program: program, author: author, now: now, notice: notice)
     self.ssh = ssh
     self.mayAsk = mayAsk
   }
@@ -31,8 +32,8 @@ package struct RemotePeers {
     switch try RemoteLocation(parsing: location) {
     case .path(let path):
       let full = path.hasPrefix("/") ? path : folder + "/" + path
-      let store = try EngineStore.open(path: full, program: program, author: author)
-      return StorePeer(store, name: name, now: now)
+      let store = try EngineStore.open(path: full, program: client.program, author: client.author)
+      return StorePeer(store, name: name, now: client.now)
     case .ssh(let user, let host, let port, let path):
       return try PipePeer(
         PipePeer.words(user: user, host: host, port: port, path: path, program: ssh, mayAsk: mayAsk), name: name,
@@ -47,6 +48,6 @@ package struct RemotePeers {
     guard let servers = ServerRemotes.installed else {
       throw ExchangeError.peer(name: name, reason: ServerRemotes.missing)
     }
-    return try servers.open(url, name, ServerRemotes.Client(program: program, author: author, now: now))
+    return try servers.open(url, name, client)
   }
 }

@@ -9,6 +9,8 @@ package struct ServerRemotes: Sendable {
     package var author: String
     /// Nanoseconds since 1970.
     package var now: Int64
+    /// Called on any thread with a sentence when a server is waited for.
+    package var notice: @Sendable (String) -> Void = { _ in }
   }
 
   /// Throws a sentence, which quotes no password, if a text is not the URL of a store.

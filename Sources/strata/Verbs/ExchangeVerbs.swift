@@ -146,8 +146,8 @@ extension VerbRun {
 
   var peers: RemotePeers {
     RemotePeers(
-      program: "strata", author: currentUser(), now: LocalTime.now,
-      ssh: ProcessInfo.processInfo.environment["STRATA_SSH"])
+      program: "strata", author: currentUser(), now: LocalTime.now, ssh: environment("STRATA_SSH"),
+      notice: { complain($0) })
   }
 
   /// The remotes with these names, or all.
