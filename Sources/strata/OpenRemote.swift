@@ -12,7 +12,7 @@ func openRemote(_ text: String, readOnly: Bool) throws(ModelError) -> RemoteStor
   func show(_ text: String) { if isWatched { writeError(text) } }
   show("connecting to \(location.text)…")
   defer { show("\r\u{1B}[K") }
-  return try RemoteStore(location, program: environment("STRATA_SSH"), readOnly: readOnly, mayAsk: true)
+  return try RemoteStore(location, readOnly: readOnly, mayAsk: true)
 }
 
 /// The location that a URL names.

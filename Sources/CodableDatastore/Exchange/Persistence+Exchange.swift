@@ -132,10 +132,8 @@ struct ExchangeWork {
   var remotes: RemotesFile { RemotesFile(storeAt: model.path) }
 
   func peer(_ name: String) throws -> any Peer {
-    try RemotePeers(
-      program: StoreConnection.programName, author: StoreConnection.userName, now: now,
-      ssh: ProcessInfo.processInfo.environment["STRATA_SSH"]
-    ).open(remotes.remote(name), of: model)
+    try RemotePeers(program: StoreConnection.programName, author: StoreConnection.userName, now: now)
+      .open(remotes.remote(name), of: model)
   }
 
   private func report(_ step: ExchangeProgress.Step) -> WorkProgress {

@@ -33,18 +33,16 @@ package final class RemoteStore: EditableStore {
 
   /// Opens the store at a location behind ssh.
   ///
-  /// - Parameters:
-  ///   - program: the program to run instead of ssh.
-  ///   - mayAsk: whether ssh may use the terminal for its first connection.
+  /// - Parameter mayAsk: whether ssh may use the terminal for its first connection.
   package convenience init(
-    _ location: RemoteLocation, program: String?, readOnly: Bool, mayAsk: Bool
+    _ location: RemoteLocation, readOnly: Bool, mayAsk: Bool
   ) throws(ModelError) {
     guard case .ssh(let user, let host, let port, let path) = location else {
       throw .refused(reason: "only a store behind ssh is read over a line")
     }
     let line = RemoteLine(name: location.text) { mayAsk in
       try ChildProcess(
-        PipePeer.words(user: user, host: host, port: port, path: path, program: program, mayAsk: mayAsk),
+        PipePeer.words(user: user, host: host, port: port, path: path, mayAsk: mayAsk),
         keepsTerminal: mayAsk)
     }
     try self.init(line, isReadOnly: readOnly, mayAsk: mayAsk)

@@ -1,5 +1,6 @@
 import StrataModel
 import StrataDocuments
+import StrataSystem
 package import StrataEngine
 
 /// Another copy behind two pipes, served by `strata serve`, usually over ssh.
@@ -36,12 +37,18 @@ package final class PipePeer: Peer {
   // This ends the writing program, and then the wait for it.
   deinit { reader.hangUp() }
 
-  /// The words that run `strata serve` on another machine. `STRATA_SSH` names a program to run instead of ssh, as a test does.
+  /// The program that `STRATA_SSH` names, to run instead of ssh, as a test does.
+  private static var givenProgram: String? {
+    getenv("STRATA_SSH").flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
+  }
+
+  /// The words that run `strata serve` on another machine.
   ///
   /// A path that begins with `~/` is in the other side's home, which the shell there puts in its place.
   package static func words(
-    user: String?, host: String, port: Int?, path: String, program: String?, mayAsk: Bool = true
+    user: String?, host: String, port: Int?, path: String, program given: String? = nil, mayAsk: Bool = true
   ) -> [String] {
+    let program = given ?? givenProgram
     let home = path.hasPrefix("/~/") ? 3 : path.hasPrefix("~/") ? 2 : 0
     let rest = path.dropFirst(home).replacing("'", with: "'\\''")
     let quoted = (home > 0 ? "~/" : "") + "'\(rest)'"

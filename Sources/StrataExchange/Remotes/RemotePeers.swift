@@ -3,19 +3,16 @@ package import StrataModel
 /// Opens the other copy that a location leads to.
 package struct RemotePeers {
   private let client: ServerRemotes.Client
-  /// The program to run instead of ssh.
-  private let ssh: String?
   private let mayAsk: Bool
 
   /// - Parameters:
   ///   - mayAsk: Whether the terminal is free for ssh's questions.
   ///   - notice: Called on any thread with a sentence when a server is waited for.
   package init(
-    program: String, author: String, now: Int64, ssh: String?, mayAsk: Bool = true,
+    program: String, author: String, now: Int64, mayAsk: Bool = true,
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     client = ServerRemotes.Client(program: program, author: author, now: now, notice: notice)
-    self.ssh = ssh
     self.mayAsk = mayAsk
   }
 
@@ -36,7 +33,7 @@ package struct RemotePeers {
       return StorePeer(store, name: name, now: client.now)
     case .ssh(let user, let host, let port, let path):
       return try PipePeer(
-        PipePeer.words(user: user, host: host, port: port, path: path, program: ssh, mayAsk: mayAsk), name: name,
+        PipePeer.words(user: user, host: host, port: port, path: path, mayAsk: mayAsk), name: name,
         mayAsk: mayAsk)
     case .folder(let path): return try FolderPeer(path.hasPrefix("/") ? path : folder + "/" + path, name: name)
     case .server(let url): return try openServer(url, name: name)

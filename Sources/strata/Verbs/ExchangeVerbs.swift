@@ -146,8 +146,7 @@ extension VerbRun {
 
   var peers: RemotePeers {
     RemotePeers(
-      program: "strata", author: currentUser(), now: LocalTime.now, ssh: environment("STRATA_SSH"),
-      notice: { complain($0) })
+      program: "strata", author: currentUser(), now: LocalTime.now, notice: { complain($0) })
   }
 
   /// The remotes with these names, or all.

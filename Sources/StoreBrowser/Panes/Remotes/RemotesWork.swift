@@ -89,10 +89,8 @@ struct TransferRequest: Question, Hashable {
 
   private func transfer(_ exchange: StoreExchange, _ context: WorkContext, _ reply: inout TransferReply) throws {
     // A move of another copy's head is not a user's edit, so it has no author.
-    let peer = try RemotePeers(
-      program: "strata", author: "", now: LocalTime.now, ssh: getenv("STRATA_SSH").map { String(cString: $0) },
-      mayAsk: false
-    ).open(RemotesFile(storeAt: exchange.store.path).remote(remote), of: exchange.store)
+    let peer = try RemotePeers(program: "strata", author: "", now: LocalTime.now, mayAsk: false)
+      .open(RemotesFile(storeAt: exchange.store.path).remote(remote), of: exchange.store)
     let fetched = kind == .send ? nil : try exchange.fetch(peer, as: remote, progress: context.goingOn)
     reply.fetched += fetched?.received ?? 0
     try context.goOn()
