@@ -35,7 +35,7 @@ struct Program {
     switch error {
     case let error as UsageError: (error.description, 2)
     case let error as ModelError: (error.description, error.exitStatus)
-    case let error as StorageError: (ModelError(error).description, ModelError(error).exitStatus)
+    case let error as StorageError: ending(ModelError(error))
     case let error as ExchangeError: (error.description, error.exitStatus)
     case let error as ExpressionError: (error.description, 2)
     case let error as StoreError: (error.message, error.exitStatus)
@@ -74,8 +74,10 @@ struct Program {
   private nonisolated(nonsending) static func run(_ name: String, _ words: [String]) async throws -> Int32 {
     guard let verb = Verb.named(name) else { throw UsageError("“\(name)” is not a verb; strata help lists them") }
     let run = VerbRun(try VerbArguments(words, for: verb))
-    do { return try await run.run() } catch let error as ModelError {
-      throw run.arguments.operand(0).map { isServer($0) ? error : error.opening($0) } ?? error
+    do { return try await run.run() } catch {
+      let known = error as? ModelError ?? (error as? StorageError).map { ModelError($0) }
+      guard let known, let path = run.arguments.operand(0), !isServer(path) else { throw error }
+      throw known.opening(path)
     }
   }
 

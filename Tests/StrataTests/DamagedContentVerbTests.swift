@@ -48,6 +48,16 @@ extension DamagedStoreVerbTests {
     #expect(json.objects.count { ($0["problem"] as? String)?.contains("damaged record") == true } == 1)
   }
 
+  @Test("a form of the whole store that ends at damage names the store and the way out")
+  func wholeOfDamaged() throws {
+    try damageFirst(3)
+    for form in ["--history", "--interchange"] {
+      let run = try ProgramRun(["export", path, form, "--at", "1"])
+      #expect(run.status == 3 && run.complaint.contains("\(path): damaged record"), "\(form): \(run.complaint)")
+      #expect(run.complaint.contains("strata salvage \(path) NEW"), "\(form): \(run.complaint)")
+    }
+  }
+
   @Test("an overview counts a record that cannot be read, and a delete of all that match leaves it")
   func overviewOfDamaged() throws {
     try damageRiver(6)

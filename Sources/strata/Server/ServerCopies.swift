@@ -80,8 +80,6 @@ extension VerbRun {
         report = try copy(from, to, ProgressMeter("copying"))
       } catch let error as InvalidServerURL {
         throw ModelError.invalid(text: "", column: nil, reason: error.description)
-      } catch let error as StorageError {
-        throw ModelError(error)
       }
       let shown = shownLocation(to)
       try tell(
