@@ -90,6 +90,9 @@ func complain(_ sentence: String) { writeError("strata: \(sentence.showingContro
 func writeError(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
 
 extension String {
+  /// The text as one line: as the screen shows it if it has ends of lines.
+  var onOneLine: String { contains(where: \.isNewline) ? SafeText.shown(self) : self }
+
   /// The text as it is safe for a terminal: nothing that controls, hides or reorders the output. Tabs and ends of lines stay.
   var showingControls: String {
     guard !utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return self }

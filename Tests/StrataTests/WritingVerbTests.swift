@@ -32,6 +32,16 @@ struct WritingVerbTests {
     #expect(try ProgramRun(["verify", path]).status == 0)
   }
 
+  @Test("a commit whose name has ends of lines is one line")
+  func longNames() throws {
+    let folder = try TemporaryFolder()
+    let (path, run) = try importRivers(folder, ["--name", "two\nlines"])
+    #expect(run.status == 0, "\(run.complaint)")
+    #expect(try ProgramRun(["history", path]).lines.count == 1)
+    #expect(try ProgramRun(["blame", path, "River", "2"]).lines.count == 5)
+    #expect(try ProgramRun(["history", path, "--json"]).objects.first?["action"] as? String == "two\nlines")
+  }
+
   @Test("a folder that holds other files is left alone, but for hidden ones")
   func otherFiles() throws {
     let folder = try TemporaryFolder()

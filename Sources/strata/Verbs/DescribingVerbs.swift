@@ -81,7 +81,7 @@ extension VerbRun {
           "path": .string(path.description), "commit": .commit(commit.number),
           "date": .string(Clock.iso8601(commit.date)),
           "action": .string(commit.action), "author": .string(commit.author), "program": .string(commit.program),
-        ], or: parts.filter { !$0.isEmpty }.joined(separator: "  "))
+        ], or: parts.filter { !$0.isEmpty }.joined(separator: "  ").onOneLine)
     }
   }
 }

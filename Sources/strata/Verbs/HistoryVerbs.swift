@@ -129,7 +129,7 @@ extension VerbRun {
     }
     let by = commit.author.isEmpty ? commit.program : "\(commit.author) (\(commit.program))"
     return [commit.number.description, Clock.text(commit.date), by, commit.action, counts.joined(separator: ", ")]
-      .filter { !$0.isEmpty }.joined(separator: "  ")
+      .filter { !$0.isEmpty }.joined(separator: "  ").onOneLine
   }
 
   func difference() throws {

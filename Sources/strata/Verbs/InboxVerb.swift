@@ -69,7 +69,7 @@ extension VerbRun {
         "date": .string(Clock.iso8601(letter.name.date)), "program": isRead ? .string(letter.program) : nil,
         "author": isRead ? .string(letter.author) : nil, "action": isRead ? .string(letter.action) : nil,
         "changes": isRead ? .count(letter.changeCount) : nil, "reason": letter.reason.map(Document.string),
-      ]), or: "\(letter.name)  \(state)\(contents)\(letter.reason.map { ": \($0)" } ?? "")")
+      ]), or: "\(letter.name)  \(state)\(contents)\(letter.reason.map { ": \($0)" } ?? "")".onOneLine)
   }
 
   private func letterName(_ text: String) throws(ModelError) -> LetterName {
