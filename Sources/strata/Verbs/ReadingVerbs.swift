@@ -43,11 +43,10 @@ extension VerbRun {
         try output.line("  ⚠ \(counted(leftOut, "record")) left out of indexes built since (verify lists them)")
       }
       for index in datastore.indexes {
+        let (name, type) = (SafeText.padded(index.descriptor.name, 20), index.descriptor.type)
         let direct = index.descriptor.storage == .direct ? ", direct" : ""
         let stale = index.descriptor.isStale ? ", stale" : ""
-        try output.line(
-          "  \(SafeText.padded(index.descriptor.name, 20)) \(index.descriptor.type)\(direct)\(stale), \(try index.count) entries"
-        )
+        try output.line("  \(name) \(type)\(direct)\(stale), \(try index.count) entries")
       }
     }
   }
