@@ -336,7 +336,7 @@ struct QueryAgreementTests {
       if isSorted {
         source.sort = [SortOrder(path: ".size", isDescending: true), SortOrder(path: ".name", isDescending: false)]
         let sort = SortRequest(source: source, commit: number, ranks: ranks)
-        ranks = try sort.reply(in: context).ranks
+        ranks = try #require(sort.reply(in: context).ranks)
       }
       #expect(ranks.map { shops[$0].id } == ordered.map(\.id), comment)
     }

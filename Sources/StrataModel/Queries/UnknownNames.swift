@@ -58,14 +58,15 @@ extension RecordQuery {
     where !path.isRoot && !known.contains(path.shortText) && !missing.contains(path) {
       missing.append(path)
     }
-    let count = min(1000, try datastore.count)
-    var records = try datastore.records(at: 0..<count)
+    var records = try datastore.records(at: 0..<min(1000, try datastore.count))
+    var hasRead = false
     while !missing.isEmpty, try records.next() {
       guard let document = try? records.rawRecord()?.document() else { continue }
+      hasRead = true
       missing.removeAll { document[$0] != nil || !document.values(at: $0).isEmpty }
       if case .object(let members) = document { for member in members { known.insert(member.name) } }
     }
-    guard count > 0 else { return [] }
+    guard hasRead else { return [] }
     return missing.map { UnknownName(path: $0, nearest: UnknownName.nearest(to: $0.shortText, among: known)) }
   }
 }
