@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataEngine
 import StrataTerminal
 import Testing
 
@@ -99,6 +100,20 @@ struct FinderTests {
       let expected = text == "-" ? [] : identifiers.map { String($0) }.filter { $0.hasPrefix(text) }
       #expect(found.sorted() == expected.sorted(), "\(text)")
     }
+  }
+
+  @Test("no unsigned identifier begins with a negative number, and the search for one finds what else there is")
+  func negativeOfUnsigned() throws {
+    let descriptor = DatastoreDescriptor(
+      key: "T", identifierType: "UInt64", identifierEncoding: .unsigned, identifierPath: ".id")
+    let store = EngineStore(FileStore.memory(options: StoreOptions()), path: "/tmp/T.strata", program: "tests")
+    _ = try store.engine.write(CommitInfo(action: "create")) { transaction throws(ModelError) in
+      try DatastoreWriter.create(descriptor, in: transaction)
+    }.get()
+    try Sample.add([["id": 1], ["id": 12]], to: store, Sample.plan("T", "id", []), "fill")
+    let primary = try #require(try store.head.datastore("T")).primary
+    #expect(try primary.entries(beginningWith: "-1", limit: 10).isEmpty)
+    #expect(try primary.entries(beginningWith: "1", limit: 10).count == 2)
   }
 
   @Test("texts of an index are found in either case unless a capital letter is typed, as a loop over them finds them")

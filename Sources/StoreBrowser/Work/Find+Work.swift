@@ -120,7 +120,9 @@ extension ReadableIndex {
     case .integer, .unsigned:
       let isNegative = text.first == "-"
       let digits = isNegative ? text.dropFirst() : text[...]
-      guard let number = UInt64(digits), digits.first != "+", !isNegative || number > 0 else { return [] }
+      guard let number = UInt64(digits), digits.first != "+", !isNegative || number > 0 && encoding == .integer else {
+        return []
+      }
       func key(_ number: UInt64) -> KeyValue {
         if isNegative { return .integer(Int64(exactly: number).map { -$0 } ?? .min) }
         return Int64(exactly: number).map(KeyValue.integer) ?? .unsigned(number)
