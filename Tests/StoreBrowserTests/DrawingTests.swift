@@ -169,6 +169,26 @@ struct FirstScreenTests {
     #expect(driver.browser.table.source?.index == "timezone")
     #expect(driver.selectedIdentifier == selected)
   }
+
+  @Test("an order that comes back with its index brings no limit that was given up meanwhile")
+  func limitOfMissingIndex() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press(":")
+    driver.type("add-index timezone=timezone")
+    driver.press("Enter q")
+    driver.press("2 l l l l o")
+    var source = try #require(driver.browser.table.source)
+    source.limit = 2
+    driver.browser.table.show(source, anchor: .position(0))
+    driver.tell(.tick(nil))
+    driver.press(",")
+    driver.browser.goTo("2661552", in: "City")
+    driver.tell(.tick(nil))
+    driver.press(".")
+    let shown = driver.browser.table
+    #expect(shown.source?.index == "timezone" && shown.source?.limit == nil, "\(driver.screen)")
+    #expect(driver.selectedIdentifier == "2661552", "\(driver.screen)")
+  }
 }
 
 @Suite("Panes follow the selection")

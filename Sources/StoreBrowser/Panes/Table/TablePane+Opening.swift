@@ -45,12 +45,13 @@ extension TablePane {
       setAside = kept
       return "\(outline.commit.number) has no index \(index): in the order of the identifiers"
     }
-    guard var kept = setAside, kept.datastore == source.datastore, datastore.index(kept.index) != nil else {
+    guard let kept = setAside, kept.datastore == source.datastore, datastore.index(kept.index) != nil else {
       return nil
     }
-    // It may have been filtered since.
-    kept.filter = source.filter
-    show(kept, anchor: keepingIdentifier())
+    // Everything else may have been changed since.
+    var other = source
+    (other.index, other.range) = (kept.index, kept.range)
+    show(other, anchor: keepingIdentifier())
     return nil
   }
 
