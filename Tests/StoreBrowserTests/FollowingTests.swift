@@ -253,6 +253,7 @@ struct FollowingTests {
     driver.press(",")
     #expect(driver.title.contains("AS OF #3"), "\(driver.screen)")
     #expect(driver.status.contains("Esc returns to #4"), "\(driver.status)")
+    #expect(driver.browser.footerKeys().first { $0.keys == "Esc" }?.short == "leave the past")
     driver.press("Esc")
     #expect(driver.title.contains("HEAD #4") && driver.title.contains("2 new"), "\(driver.title)")
     driver.press(", F Esc")

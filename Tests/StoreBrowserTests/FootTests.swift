@@ -233,7 +233,7 @@ struct FootTests {
     #expect(driver.browser.session.asOf != nil && driver.status.contains("as of #3"), "\(driver.status)")
     #expect(!driver.status.contains("returns to the head"), "\(driver.status)")
     driver.press("Esc")
-    for hint in ["no filter", "no sort", "to the head"] {
+    for hint in ["no filter", "no sort", "leave the past"] {
       let keys = driver.browser.footerKeys().first { $0.keys == "Esc" }
       #expect(keys?.short == hint && driver.browser.session.asOf != nil, "\(driver.status)")
       driver.press("Esc")

@@ -293,7 +293,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     rangeStart = nil
   }
 
-  /// A layer that Esc takes back in the table, each with a press of its own, before it returns to the head.
+  /// A layer that Esc takes back in the table, each with a press of its own, before it returns from the past.
   enum Layer: String {
     case marks = "unmark"
     case filter = "no filter"
@@ -352,7 +352,7 @@ struct TablePane: ListPane, PermanentPane, Equatable {
     ]
   }
 
-  func short(_ command: Command) -> String? { command == .escape ? layer?.rawValue ?? "to the head" : nil }
+  func short(_ command: Command) -> String? { command == .escape ? layer?.rawValue ?? "leave the past" : nil }
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { count(session) }
