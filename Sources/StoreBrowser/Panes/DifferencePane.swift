@@ -154,7 +154,7 @@ struct DifferencePane: ListPane, PermanentPane, Equatable {
       session.intend(.present(ReviewOverlay(subject: .undo(commit, isRedo: false))))
     case .travel where argument == nil:
       guard let new else {
-        session.warn("the difference is being read")
+        session.warn(problem ?? "the difference is being read")
         return true
       }
       session.intend(.travel(new))

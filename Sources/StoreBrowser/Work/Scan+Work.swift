@@ -114,6 +114,7 @@ package struct SortRequest: Question, Hashable {
   }
 }
 
+/// The end of a filter or a sort.
 package struct ScanAnswer: Sendable {
   package var source: RowSource
   package var commit: CommitNumber

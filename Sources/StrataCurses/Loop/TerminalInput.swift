@@ -24,7 +24,8 @@ struct TerminalInput {
     self.escapeDelay = min(max(wanted, 0), 10_000)
   }
 
-  /// How long to wait for further bytes at most, in milliseconds; -1 is for ever: nothing waits in the parser. Results and signals do not prolong it.
+  /// How long to wait for further bytes at most, in milliseconds; -1 is for ever, because nothing waits in the parser. Results and signals
+  /// do not prolong it.
   var patience: Int32 {
     guard parser.awaitsMore else { return -1 }
     let left = .milliseconds(escapeDelay) - (ContinuousClock.now - readTime)
