@@ -53,6 +53,16 @@ struct StagedColumnTests {
     #expect(driver.copied == "m", "\(driver.screen)")
   }
 
+  @Test("yy on a field that a new record has not copies nothing, and not the record")
+  func copiedMissing() throws {
+    let driver = try driver([["id": 1, "name": "n1", "more": "m"]])
+    try stage("{\"id\":2,\"name\":\"n2\"}", 2, in: driver)
+    driver.press("l y y")
+    #expect(driver.copied == "n2", "\(driver.screen)")
+    driver.press("l y y")
+    #expect(driver.copied == "n2" && driver.status.contains("there is no value here"), "\(driver.screen)")
+  }
+
   @Test("a new record's long value and new field have columns before the commit")
   func inserted() throws {
     let driver = try driver([["id": 1, "name": "n1"]])

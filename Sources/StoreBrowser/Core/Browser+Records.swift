@@ -104,7 +104,7 @@ extension Browser {
       return session.warn("this value is not whole here: copy it from its own record")
     }
     let document = table.source?.adding(to: stored) ?? stored
-    session.copy(path.flatMap { document[$0] } ?? document)
+    session.copy(path.map { document[$0] } ?? document)
   }
 
   /// Opens the editor on copies, in which the user gives them other identifiers. Versions of another datastore mean nothing in this one.
