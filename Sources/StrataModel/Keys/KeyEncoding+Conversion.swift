@@ -97,12 +97,12 @@ extension KeyEncoding {
 }
 
 extension KeyValue {
-  /// The exact decimal number of a numeric value, or of the seconds of a date; nil for others and for values that are not finite.
+  /// The exact decimal number of a numeric value; nil for others and for values that are not finite.
   package var decimalDigits: DecimalDigits? {
     switch self {
     case .integer(let value): DecimalDigits(String(value))
     case .unsigned(let value): DecimalDigits(String(value))
-    case .double(let value), .date(let value): value.isFinite ? DecimalDigits("\(value)") : nil
+    case .double(let value): value.isFinite ? DecimalDigits("\(value)") : nil
     case .decimal(let text): DecimalDigits(text)
     default: nil
     }

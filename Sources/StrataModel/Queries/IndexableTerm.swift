@@ -154,7 +154,8 @@ extension Document {
 extension KeyValue {
   /// Whether the key of a number has all its digits.
   fileprivate func isExactly(_ value: Document) -> Bool {
-    guard case .number(let number) = value, let digits = decimalDigits else { return true }
+    let key: KeyValue = if case .date(let seconds) = self { .double(seconds) } else { self }
+    guard case .number(let number) = value, let digits = key.decimalDigits else { return true }
     return DecimalDigits(number.text) == digits
   }
 }

@@ -142,6 +142,9 @@ struct KeyCodingTests {
     #expect(try KeyEncoding.integer.encode(.double(3)) == KeyEncoding.integer.encode(.integer(3)))
     #expect(throws: ModelError.self) { try KeyEncoding.integer.encode(.double(3.5)) }
     #expect(throws: ModelError.self) { try KeyEncoding.integer.encode(.null) }
+    for numbers in [KeyEncoding.integer, .double, .decimal] {
+      #expect(throws: ModelError.self) { try numbers.encode(.date(3)) }
+    }
     #expect(throws: ModelError.self) { try KeyEncoding.string.encode(.integer(3)) }
     #expect(throws: ModelError.self) { try KeyEncoding.unsigned.encode(.integer(-3)) }
     #expect(throws: ModelError.self) { try KeyEncoding.compound([.string]).encode(.compound([])) }
