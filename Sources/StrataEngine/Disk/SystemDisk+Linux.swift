@@ -167,12 +167,13 @@
 
     /// Watches the contents of a file, or the names in a folder but not what is written to its files. Returns nil if there is neither.
     private func addFile(_ path: String) throws(DiskError) -> Int32? {
-      do {
-        return try add(path, FileWatcher.selfMask | FileWatcher.directoryMask | UInt32(IN_ONLYDIR))
+      let folderMask = FileWatcher.selfMask | FileWatcher.directoryMask | UInt32(IN_ONLYDIR)
+      do throws(DiskError) {
+        do throws(DiskError) { return try add(path, folderMask) } catch { if error.code != ENOTDIR { throw error } }
+        return try add(path, FileWatcher.fileMask)
       } catch {
         if error.code == ENOENT { return nil }
-        guard error.code == ENOTDIR else { throw error }
-        return try add(path, FileWatcher.fileMask)
+        throw error
       }
     }
 
