@@ -163,6 +163,8 @@ struct HostileStreamTests {
     try DurableFile.replace(file, with: Array(whole.replacing("two", with: "owt").utf8))
     #expect(try !ours.exchange.fetch(FolderPeer(path, name: "stick"), as: "stick").notes.isEmpty)
     #expect(try !ours.graph.knows(theirs.head))
+    // A push of nothing reads no file, and leaves the note as it is.
+    for _ in 0..<2 { _ = try ours.exchange.push(FolderPeer(path, name: "stick"), as: "stick") }
     #expect(try theirs.exchange.push(FolderPeer(path, name: "stick"), as: "stick") == 0)
     #expect(try String(contentsOfFile: file, encoding: .utf8) == whole)
     #expect(try ours.exchange.fetch(FolderPeer(path, name: "stick"), as: "stick").notes.isEmpty)

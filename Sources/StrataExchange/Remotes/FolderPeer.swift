@@ -17,8 +17,8 @@ package final class FolderPeer: Peer {
   private let path: String
   /// The heads of files that the last fetch found not all there, with a remark on each.
   private(set) var unfinished: [CommitIdentity: String] = [:]
-  /// The names of files that the last fetch found damaged. Their authors learn it by this store's note.
-  private var damaged: [String] = []
+  /// The names of files that the last fetch found damaged; nil before a fetch. Their authors learn it by this store's note.
+  private var damaged: [String]?
 
   /// A store combines its files when it has more than this number.
   private static let mostFiles = 16
@@ -222,11 +222,9 @@ package final class FolderPeer: Peer {
   /// Leaves a note of the heads in the folder that a store knows; does nothing if it is the same as before.
   func sign(_ graph: CommitGraph, reader: String, now: Int64) throws {
     let heads = try heads().filter { graph.number(of: $0) != nil }.map(\.text)
-    if let known = seenFiles().first(where: { $0.reader == reader }), known.heads == heads, known.damaged == damaged,
-      known.date > now - Self.forgottenAfter / 3
-    {
-      return
-    }
+    let known = seenFiles().first { $0.reader == reader }
+    let damaged = damaged ?? known?.damaged ?? []
+    if let known, known.heads == heads, known.damaged == damaged, known.date > now - Self.forgottenAfter / 3 { return }
     let line = StreamLine.bytes([
       .init("seen", .array(heads.map { .string($0) })), .init("date", .string(MomentText.text(now))),
       .init("damaged", .array(damaged.map { .string($0) })),
@@ -249,7 +247,8 @@ package final class FolderPeer: Peer {
   /// Reads the files.
   func tidy(_ store: EngineStore, _ graph: CommitGraph, now: Int64) throws {
     let files = try files().map { (file: $0, header: header(of: $0)) }
-    let damaged = Set(seenFiles().flatMap(\.damaged))
+    let others = seenFiles().filter { $0.reader != store.identity && $0.date > now - Self.forgottenAfter }
+    let damaged = Set(others.flatMap(\.damaged))
     for case (let file, let header?) in files {
       if damaged.contains(file.name), header.text("store") == store.identity {
         try writeAgain(file, header, store, graph)
@@ -261,7 +260,6 @@ package final class FolderPeer: Peer {
     let own = files.filter { $0.header?.text("store") == store.identity }.map(\.file)
     guard own.count > Self.mostFiles else { return }
     let held = try own.map { (file: $0, commits: try contents(of: $0).commits) }
-    let others = seenFiles().filter { $0.reader != store.identity && $0.date > now - Self.forgottenAfter }
     var lone = Set<CommitIdentity>()
     var count = 0
     for (file, commits) in held {
