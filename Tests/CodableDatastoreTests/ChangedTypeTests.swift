@@ -422,5 +422,7 @@ struct ChangedTypeTests {
     let page = parts.load(...).skippingUnreadable().limit(2, offset: 50)
     #expect(try await page.all().map(\.id) == [52, 53])
     #expect(try await page.select(\.weight).all() == ["52 g", "53 g"])
+    #expect(try await page.select(\.name).all() == ["P152", "P153"])
+    #expect(try await page.limit(2, offset: 48).select(\.name).all() == ["P149", "P151"])
   }
 }

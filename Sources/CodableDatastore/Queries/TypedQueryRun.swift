@@ -119,7 +119,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   ///
   /// - Throws: ``DecodedOtherwise`` if an `init(from:)` makes something else of a value that earlier rows have from texts.
   mutating func next<Row>(_ reading: inout RowReading<Instance, Row>) async throws -> Row? {
-    while let match = try await nextMatch(needsInstance: false) {
+    // One that does not decode must not take the place of another within the limit, as it takes none of those that are skipped.
+    while let match = try await nextMatch(needsInstance: unreadable != nil && page.most < .max) {
       do {
         return try await row(of: match, key: match.key, &reading)
       } catch let error as UnreadableInstanceError {
