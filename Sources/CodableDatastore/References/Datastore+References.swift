@@ -56,7 +56,8 @@ extension Datastore {
   /// One merge of the index with the identifiers of the target; no record is read.
   ///
   /// - Returns: Pairs of the referring instance's identifier and the missing target's.
-  /// - Throws: ``ReferenceError`` if the reference does not lead to the given datastore.
+  /// - Throws: ``ReferenceError`` if the reference does not lead to the given datastore; ``StoreError`` if the store cannot be read;
+  ///   `CancellationError`.
   public nonisolated func dangling<Target: DatastoreFormat, Value: Indexable, Mode: _AccessMode>(
     _ reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>,
     in datastore: Datastore<Target, Mode>
