@@ -128,8 +128,9 @@ struct KeptUnits {
 /// Runs of bytes as they travel: offset and count as eight bytes each, little-endian, then the bytes.
 enum ByteRuns {
   static func append(_ bytes: [UInt8], at offset: UInt64, to runs: inout [UInt8]) {
-    runs.append(offset)
-    runs.append(UInt64(bytes.count))
+    for number in [offset, UInt64(bytes.count)] {
+      withUnsafeBytes(of: number.littleEndian) { runs.append(contentsOf: $0) }
+    }
     runs += bytes
   }
 

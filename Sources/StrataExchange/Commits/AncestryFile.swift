@@ -167,8 +167,7 @@ extension ByteReader {
 }
 
 extension [UInt8] {
-  /// Appends the bytes of a number, the least significant first.
-  mutating func append<Number: FixedWidthInteger>(_ number: Number) {
+  fileprivate mutating func append<Number: FixedWidthInteger>(_ number: Number) {
     Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
   }
 
