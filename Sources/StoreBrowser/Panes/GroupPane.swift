@@ -197,7 +197,8 @@ extension Browser {
   /// Groups the rows of the table by the column under the cursor, or by the field that is typed; figures are of the first field of
   /// numbers, or of the second that is typed.
   mutating func openGroups(_ argument: String?) {
-    guard let source = openRows(for: .group, argument) else { return }
+    // Unlike the other lists, groups need no table that is open: `:query` asks for them with its rows.
+    guard let source = table.source, source.limit == nil || !waitsForRows(.group, argument) else { return }
     let words = argument?.words ?? []
     do throws(ModelError) {
       guard let text = words.first ?? table.selectedPath(session) else { return session.warn("choose a column first") }
