@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataEngine
 import StrataModel
 import StrataTerminal
 import Testing
@@ -223,7 +224,11 @@ struct SearchTests {
   @Test("in the order of an index the identifiers are searched, too, which no field may have")
   func identifiers() throws {
     let store = try Sample.documents([["id": 1, "n": 5]], [Sample.index("n")])
-    let descriptor = try #require(try store.head.datastore("T")).descriptor
+    var descriptor = try #require(try store.head.datastore("T")).descriptor
+    descriptor.identifierPath = nil
+    let transaction = try store.engine.beginBlocking()
+    try DatastoreWriter.store(descriptor, in: transaction)
+    try transaction.commit(CommitInfo(action: "without the path"))?.wait()
     let edit = RecordEdit(
       datastore: "T", identifier: descriptor.storedKey(try descriptor.identifierEncoding.encode(.integer(77))),
       old: nil, new: RecordContent(version: "1", bytes: Array("{\"n\":9}".utf8)))

@@ -237,15 +237,21 @@ struct SystemDiskTests {
         let (changes, told) = AsyncStream.makeStream(of: Void.self)
         let lastWatch = try disk.watch(last) { told.yield() }
         var next = changes.makeAsyncIterator()
-        for reports in 0..<2 {
-          if reports == 0 { try write([1], at: 0, to: file) } else { _ = try disk.open("\(inner)/new", .create) }
-          // The second report comes after all calls that belong to earlier events.
+        /// Returns what is reported of a change. The second report of another file comes after all calls that belong to earlier events.
+        func reports(of change: () throws -> Void) async throws -> Int {
+          let before = count.load(ordering: .relaxed)
+          try change()
           for _ in 0..<2 {
             try write([1], at: 0, to: end)
             await next.next()
           }
-          #expect(count.load(ordering: .relaxed) == reports)
+          return count.load(ordering: .relaxed) - before
         }
+        // If the system's queue runs over, as another test has it, every watch reports once.
+        var isQuiet = false
+        for _ in 0..<20 where !isQuiet { isQuiet = try await reports { try write([1], at: 0, to: file) } == 0 }
+        #expect(isQuiet)
+        #expect(try await reports { _ = try disk.open("\(inner)/new", .create) } > 0)
         withExtendedLifetime((watch, lastWatch)) {}
       }
     }
