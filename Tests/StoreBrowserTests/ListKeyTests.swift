@@ -167,7 +167,7 @@ struct ListKeyTests {
     #expect(pane.lines.count == 3 && field(pane) == "c", "\(driver.screen)")
   }
 
-  @Test("columns of a saved list that have one name are told apart by their numbers")
+  @Test("a column of a saved list whose name occurs before gets its number")
   func repeatedNames() throws {
     let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).jsonl"
     defer { TestFile.remove(file) }

@@ -23,6 +23,8 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   var reading = Reading<TransposeRequest>()
   private(set) var showsDifferences = false
   private(set) var lines: [TransposeRequest.Line] = []
+  /// The widest value of each column in the lines, or its title.
+  private var widths: [Int] = []
   /// After that of the names.
   var cursorColumn = 1 { didSet { cursorColumn = max(1, cursorColumn) } }
   var list = ListWindow()
@@ -48,7 +50,12 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     }
   }
 
-  private mutating func arrange() { lines = reply?.lines.filter { $0.differs || !showsDifferences } ?? [] }
+  private mutating func arrange() {
+    lines = reply?.lines.filter { $0.differs || !showsDifferences } ?? []
+    widths = (reply?.titles ?? []).enumerated().map { column, title in
+      lines.reduce(SafeText.width(title)) { max($0, SafeText.width($1.values[column]?.text ?? "")) }
+    }
+  }
 
   private var column: Int { cursorColumn - 1 }
 
@@ -115,8 +122,10 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
     let note = lines.isEmpty ? "no field\(showsDifferences ? " differs" : "")" : nil
     guard let reply = begin(on: &grid, frame, title: title, footer: [footer], note: note, session) else { return }
     let names = min(frame.columns / 3, lines.reduce(4) { max($0, SafeText.width($1.name)) })
-    let slots = slots(reply, lines, width: frame.columns - names - 4)
-    let left = 4 + names
+    let (left, width) = (4 + names, frame.columns - names - 4)
+    // Records are compared: each has its part of the width.
+    let most = max(20, width / reply.titles.count - 2)
+    let slots = TableGeometry.slots(of: widths.map { min(most, $0) }, around: column, width: width)
     grid.titles(
       of: reply.titles.count, slots, selected: column, in: frame.inside, from: left, theme: theme,
       isTrailing: { _ in false }, title: { SafeText.cutInTheMiddle(reply.titles[$0.column], to: $0.width) })
@@ -133,19 +142,6 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
           style: theme.style(line.differs ? .changed : value.cellRole))
       }
     }
-  }
-
-  private func slots(
-    _ reply: TransposeRequest.Reply, _ lines: [TransposeRequest.Line], width: Int
-  ) -> [TableGeometry.Slot] {
-    // Records are compared: each has its part of the width.
-    let most = max(20, width / reply.titles.count - 2)
-    let widths = reply.titles.indices.lazy.map { column in
-      min(
-        most,
-        lines.reduce(SafeText.width(reply.titles[column])) { max($0, SafeText.width($1.values[column]?.text ?? "")) })
-    }
-    return TableGeometry.slots(of: widths, around: column, width: width)
   }
 }
 

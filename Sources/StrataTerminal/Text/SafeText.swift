@@ -140,7 +140,14 @@ package enum SafeText {
 
 extension SafeText {
   /// Returns a text that is safe for a terminal: canonical cells, without anything that controls, hides or reorders.
-  package static func shown(_ text: String) -> String { clusters(text).map(\.text).joined() }
+  package static func shown(_ text: String) -> String {
+    var result = ""
+    forEachCluster(of: text) { cluster in
+      result += cluster.text
+      return true
+    }
+    return result
+  }
 
   /// Returns the text in at most `columns`, with the middle left out if it does not fit: `curr…code`. Names differ at their beginning and
   /// end.
