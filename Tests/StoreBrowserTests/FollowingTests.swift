@@ -95,6 +95,20 @@ struct FollowingTests {
     #expect(driver.title.contains("HEAD #6") && driver.shows("54321"), "\(driver.screen)")
   }
 
+  @Test("an order that is requested at a commit that is being removed is that of the head")
+  func orderOfRemovedCommit() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":older")
+    driver.isHolding = true
+    _ = try store.engine.compact(.last(1)) { _ in true }
+    driver.tell(.storeStirred)
+    try driver.play(":sort name desc")
+    driver.release()
+    #expect(driver.title.contains("HEAD #4") && driver.shows("City by name"), "\(driver.screen)")
+    #expect(driver.browser.table.source?.isDescending == true, "\(driver.screen)")
+  }
+
   @Test("the size in the foot is that of the store after another program has compacted it")
   func sizeAfterCompaction() throws {
     let store = try Sample.large(1000)

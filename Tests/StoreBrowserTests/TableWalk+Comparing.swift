@@ -31,13 +31,7 @@ extension TableWalk {
     for rank in table.shownRanks {
       ids.append(try index.entries(at: rank..<rank + 1).first?.identifier.description ?? "-")
     }
-    // An index with many values has a row for each.
-    var expected: [String] = []
-    for entry in try index.entries(at: 0..<index.count) {
-      let id = entry.identifier.description
-      guard let item = state[id], filter?.keeps(item) != false else { continue }
-      if range == nil || item.n.map({ range?.contains($0) == true }) == true { expected.append(id) }
-    }
+    let expected = try rows(of: state, index)
     guard ids.sorted() == expected.sorted() else {
       return fail("rows \(ids.sorted()) are not \(expected.sorted())")
     }
@@ -63,6 +57,14 @@ extension TableWalk {
       return fail("staged \(staged) \(new) are \(totals)")
     }
     try checkScreen(ids, state)
+  }
+
+  /// The identifiers of the rows along an index: one with many values has a row for each.
+  func rows(of state: [String: Item], _ index: any ReadableIndex) throws -> [String] {
+    try index.entries(at: 0..<index.count).map(\.identifier.description).filter { id in
+      guard let item = state[id], filter?.keeps(item) != false else { return false }
+      return range == nil || item.n.map { range?.contains($0) == true } == true
+    }
   }
 
   func key(of item: Item?, _ id: String, _ path: String) -> String {

@@ -64,7 +64,7 @@ struct TableWalk {
   mutating func step() throws {
     let isLate = number(0..<2) == 0
     driver.isHolding = isLate || !driver.held.isEmpty
-    switch number(0..<39) {
+    switch number(0..<42) {
     case 0..<3: setFilter()
     case 3..<5: try setOrder()
     case 5: press(["G", "g g", "^d", "^u"].randomElement(using: &random) ?? "G")
@@ -87,6 +87,7 @@ struct TableWalk {
     case 33: press("F")
     case 34: try forget()
     case 35: remember()
+    case 36..<39: try figures()
     default: press(["3", "2", "1", "2"][number(0..<4)] + " 2")
     }
     // Several things may be asked before the first of them is answered.

@@ -58,6 +58,7 @@ extension Browser {
     table.changed = [:]
     table.problem = nil
     table.forgetScan()
+    with(TablePane.self) { $0.orderAgain(in: &$1) }
     session.readOutline()
     if let datastore = session.datastore, before != session.shown {
       session.start(

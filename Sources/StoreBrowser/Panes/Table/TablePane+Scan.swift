@@ -1,6 +1,12 @@
 import StrataModel
 import StrataExpressions
 
+/// The rows in a requested order, and the place for the selection among them.
+struct AwaitedOrder: Sendable, Equatable {
+  var source: RowSource
+  var anchor: TableRequest.Anchor
+}
+
 /// Filters and sorts: the list of their rows, and how it is filled.
 extension TablePane {
   /// Applies another filter to the open rows. The selection stays on its row if that matches, otherwise it moves to the first.
@@ -28,15 +34,21 @@ extension TablePane {
   mutating func order(by sort: [SortOrder], anchor: TableRequest.Anchor, in session: inout Session) {
     guard var source else { return }
     source.sort = sort
-    orderAnchor = anchor
+    awaitedOrder = AwaitedOrder(source: source, anchor: anchor)
     session.start(OrderRequest.slot, OrderRequest(source: source, commit: session.shown), label: "order")
   }
 
+  /// Requests the awaited order for the commit that is shown now. The former one may be gone.
+  mutating func orderAgain(in session: inout Session) {
+    guard let awaitedOrder, awaitedOrder.source.datastore == source?.datastore else { return }
+    order(by: awaitedOrder.source.sort, anchor: awaitedOrder.anchor, in: &session)
+  }
+
   mutating func applyOrder(_ reply: OrderRequest.Reply, in session: inout Session) {
-    guard let anchor = orderAnchor, var wanted = source, wanted.datastore == reply.request.source.datastore else {
-      return
-    }
-    orderAnchor = nil
+    guard let anchor = awaitedOrder?.anchor, var wanted = source,
+      wanted.datastore == reply.request.source.datastore
+    else { return }
+    awaitedOrder = nil
     if let index = reply.index, !index.isEmpty, reply.request.commit != session.shown,
       let shown = session.outline?.datastore(wanted.datastore), shown.index(index) == nil
     {
@@ -232,7 +244,10 @@ extension TablePane {
   }
 
   /// Handles a cancelled scan: the rows found so far stay.
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { stopScan(slot) }
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
+    if slot == OrderRequest.slot { awaitedOrder = nil }
+    stopScan(slot)
+  }
 
   /// A search or another question that ends does not end the scan.
   private mutating func stopScan(_ slot: WorkSlot) {
@@ -243,6 +258,10 @@ extension TablePane {
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    if slot == OrderRequest.slot {
+      // If the commit is gone, another one is shown next, and the order is requested for that.
+      if case .noSuchCommit = error {} else { awaitedOrder = nil }
+    }
     stopScan(slot)
     if [.table, .rows, .rowsAhead].contains(slot) {
       // It is asked again as soon as the problem may be gone.

@@ -106,8 +106,8 @@ struct TablePane: ListPane, PermanentPane, Equatable {
   var isHitUnread = false
   /// The command about all rows that waits until they are found.
   var waiting: AwaitedCommand?
-  /// The place for the selection once it is known whether an index has the requested order.
-  var orderAnchor: TableRequest.Anchor?
+  /// The requested order, until it is known whether an index has it.
+  var awaitedOrder: AwaitedOrder?
 
   /// The visible columns, with the inputs from which they were made.
   private var arranged: ArrangedColumns?
