@@ -104,6 +104,17 @@ struct TruthTests {
     #expect(driver.browser.session.staged.isEmpty)
   }
 
+  @Test("keys that were typed behind the one that opens the user's editor run as no commands")
+  func typedBeforeEditor() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.isHolding = true
+    driver.press("l l l o E d d")
+    driver.release()
+    #expect(driver.editorRequest != nil && driver.browser.typeAhead.isEmpty, "\(driver.screen)")
+    driver.tell(.editorClosed(EditorOutcome(text: driver.editorRequest?.text)))
+    #expect(driver.browser.session.staged.isEmpty, "\(driver.screen)")
+  }
+
   @Test("an edit that is typed before its row is read waits for it, and no letter of the text is taken for a command")
   func editAhead() throws {
     let driver = Driver(try Sample.large(1000), start: .init(datastore: "Item"))

@@ -54,6 +54,8 @@ extension Browser {
       return openEditor(subject, text: refused.text, header: refused.header, ifUnchanged: refused.ifUnchanged)
     }
     editing = ExternalEdit(subject: subject, header: header, text: text, ifUnchanged: ifUnchanged)
+    // Keys that were pressed before the editor is on the screen are meant neither for it nor for what is shown after it.
+    typeAhead.removeAll { !$0.isReplayed }
     let comments = header.map { "// \($0)\n" }.joined()
     var fileExtension = "json"
     if case .field(_, _, _, isText: true) = subject { fileExtension = "txt" }

@@ -6,12 +6,10 @@ extension Browser {
   var target: PaneID { overlays.last?.id ?? focus }
 
   mutating func act(on event: TerminalEvent) {
-    switch event {
-    case .key, .paste, .mouse:
+    if event.isInput {
       // A command that is being chosen by its name has begun.
       let isChosen = overlays.last is Prompt || overlays.last is any SearchPane
       macro.record(event, begins: !isChosen && pendingKeys.isEmpty && awaitsLetter == nil)
-    default: break
     }
     switch event {
     case .key(let chord): press(chord)

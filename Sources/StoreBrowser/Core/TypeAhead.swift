@@ -69,6 +69,8 @@ extension Browser {
   }
 
   private func isAwaiting(replay: Bool) -> Bool {
+    // A macro goes on after the editor, as it was recorded.
+    if replay, editing != nil { return true }
     guard !session.running.isEmpty else { return false }
     if record.waiting != nil || session.keeping.waiting != nil { return true }
     return session.running.contains { slot, work in

@@ -59,12 +59,7 @@ package final class OpeningProgram: TerminalProgram {
     case .key(KeyChord(.character("z"), .control)): return [.suspend]
     case .key(KeyChord(.escape)):
       // Reports of the terminal itself stay.
-      typedAhead.removeAll { event in
-        switch event {
-        case .key, .paste, .mouse: true
-        default: false
-        }
-      }
+      typedAhead.removeAll(where: \.isInput)
     default: typedAhead.append(event)
     }
     return []

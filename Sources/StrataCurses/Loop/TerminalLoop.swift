@@ -20,6 +20,8 @@ package struct TerminalLoop {
   private var expectsOwnContinuation = false
   private var asked: ArraySlice<TerminalAction> = []
   private var isCarryingOut = false
+  /// The number of editors that were started.
+  private var editorCount = 0
 
   package enum Ending: Hashable, Sendable {
     /// The program quit with this exit status.
@@ -74,7 +76,11 @@ package struct TerminalLoop {
     if found != 0 { idleSignal?.interrupt() }
     if found & STRATA_RESIZED != 0 { resize() }
     if found & STRATA_CONTINUED != 0 { comeBack() }
-    if found & STRATA_INPUT != 0 { for event in input.readAll() { tell(event) } }
+    if found & STRATA_INPUT != 0 {
+      let (events, count) = (input.readAll(), editorCount)
+      // Keys that were read with one that starts an editor are meant for nothing that is shown after it.
+      for event in events where count == editorCount || !event.isInput { tell(event) }
+    }
     if found & STRATA_INPUT_ENDED != 0 { input.hasEnded = true }
     if found & STRATA_WOKEN != 0 { carryOut(program.respondToAnswers()) }
     if found & STRATA_STOP != 0 { suspend() }
@@ -163,6 +169,9 @@ package struct TerminalLoop {
   }
 
   private mutating func edit(_ path: String, line: Int?, column: Int?) {
+    editorCount += 1
+    // The editor must not get the keys that were pressed before it is on the screen.
+    if strata_has_input(STDIN_FILENO) { for event in input.readAll() where !event.isInput { tell(event) } }
     let end = screen.lend { ForegroundEditor.edit(path, line: line, column: column) }
     resume(after: .editorEnded(end))
   }

@@ -22,6 +22,14 @@ package enum TerminalEvent: Hashable, Sendable {
   case resumed
   /// The editor that the program asked for has ended.
   case editorEnded(EditorEnd)
+
+  /// Whether the user made it: a key, a paste, the mouse.
+  package var isInput: Bool {
+    switch self {
+    case .key, .paste, .mouse: true
+    default: false
+    }
+  }
 }
 
 /// How an editor ended.

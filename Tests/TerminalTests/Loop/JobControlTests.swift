@@ -80,6 +80,21 @@ struct JobControlTests {
     #expect(!process.screen.text.contains("key t"))
   }
 
+  @Test("keys that are pressed behind the one that starts the editor reach neither the editor nor the program")
+  func typedAheadOfEditor() throws {
+    let file = Scratch.file(named: "value", "before")
+    let process = try TerminalProcess("terminal-card", [file], environment: ["EDITOR": editor("exit 0")])
+    try process.waitUntilIdle()
+    try process.send(Array("Exyz".utf8))
+    try process.waitFor("the editor has the keys")
+    try process.send(Array("typed\r".utf8))
+    try process.waitFor("editor exited(status: 0)")
+    #expect(Scratch.text(of: file) == "typed\n")
+    process.countKeysAnew()
+    try process.press("j")
+    #expect(process.screen.text.contains("key j") && !process.screen.text.contains("key z"))
+  }
+
   @Test("an editor that fails, is killed or does not exist is told")
   func badEditors() throws {
     for (command, words) in [
