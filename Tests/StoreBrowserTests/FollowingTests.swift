@@ -75,7 +75,7 @@ struct FollowingTests {
     driver.press("F")
     try Sample.change(store, "City", "611717", ".population", to: 12_345)
     driver.tell(.storeStirred)
-    try #require(driver.title.contains("HEAD #4"), "\(driver.screen)")
+    try #require(driver.title.contains("HELD #4"), "\(driver.screen)")
     _ = try store.engine.compact(.last(1)) { _ in true }
     driver.tell(.storeStirred)
     #expect(driver.title.contains("HEAD #5") && driver.status.contains("#4"), "\(driver.screen)")
@@ -243,7 +243,7 @@ struct FollowingTests {
     #expect(driver.shows("Anew"))
   }
 
-  @Test("holding still counts what is new, and following again shows it")
+  @Test("holding still names the held commit and counts what is new, and following again shows it")
   func pause() throws {
     let store = try Sample.store()
     let driver = Driver(store, start: .init(datastore: "City"))
@@ -252,7 +252,7 @@ struct FollowingTests {
     for value in [1, 2] { try Sample.change(store, "City", "615532", ".population", to: .number(NumberText(value))) }
     driver.tell(.storeStirred)
     #expect(driver.title.contains("2 new"))
-    #expect(driver.title.contains("HEAD #4"))
+    #expect(driver.title.contains("HELD #4"))
     driver.press("F")
     #expect(driver.title.contains("HEAD #6"))
   }
@@ -269,7 +269,7 @@ struct FollowingTests {
     #expect(driver.status.contains("Esc returns to #4"), "\(driver.status)")
     #expect(driver.browser.footerKeys().first { $0.keys == "Esc" }?.short == "leave the past")
     driver.press("Esc")
-    #expect(driver.title.contains("HEAD #4") && driver.title.contains("2 new"), "\(driver.title)")
+    #expect(driver.title.contains("HELD #4") && driver.title.contains("2 new"), "\(driver.title)")
     driver.press(", F Esc")
     #expect(driver.title.contains("HEAD #6"), "\(driver.title)")
   }

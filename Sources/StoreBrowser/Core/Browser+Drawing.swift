@@ -105,11 +105,14 @@ extension Browser {
       parts.append("AS OF \(asOf)\(age) read-only")
     } else if session.shown.rawValue == 0 {
       parts.append("nothing is committed yet")
-    } else if let outline = session.outline, outline.commit.number == session.shown {
-      let name = wide && !outline.commit.action.isEmpty ? " “\(outline.commit.action)”" : ""
-      parts.append("HEAD \(session.shown)\(name) \(session.time.short(outline.commit.date, now: session.now))")
     } else {
-      parts.append("HEAD \(session.shown)")
+      // A commit that stays while newer ones come is not the head.
+      var text = "\(session.shown == session.head ? "HEAD" : "HELD") \(session.shown)"
+      if let commit = session.outline?.commit, commit.number == session.shown {
+        if wide, !commit.action.isEmpty { text += " “\(commit.action)”" }
+        text += " \(session.time.short(commit.date, now: session.now))"
+      }
+      parts.append(text)
     }
     if session.asOf == nil { parts.append(session.writingRefusal == nil ? "RW" : "RO") }
     // If a chip shows the work, a narrow title has no room to name the writer: the cockpit names it. Whether it still
