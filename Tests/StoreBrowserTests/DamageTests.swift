@@ -33,6 +33,32 @@ struct DamageTests {
     #expect(!driver.shows("damaged record at byte 4711 —"), "\(driver.screen)")
   }
 
+  @Test("a record that becomes unreadable keeps its staged edit in its row and in the record pane, where it goes on")
+  func stagedEdit() throws {
+    let base = try Sample.store()
+    let store = HeldStore(base, holdsRecords: true)
+    let driver = Driver(store, size: Self.wide, start: .init(datastore: "City", identifier: "2661552"))
+    driver.go(to: ".name")
+    driver.press("e ^u")
+    driver.type("Bärn")
+    driver.press("Enter")
+    try Sample.change(base, "City", "611717", ".population", to: 5)
+    try store.damage("City", "2661552")
+    driver.tell(.storeStirred)
+    let row = driver.lines.first { $0.contains("2661552  ") }
+    #expect(row?.contains("~") == true && row?.contains("Bärn") == true, "\(driver.screen)")
+    let meaning = driver.browser.table.signMeaning(driver.browser.session)
+    #expect(meaning?.contains("what is stored cannot be read: damaged record") == true, "\(driver.screen)")
+    driver.press("3")
+    #expect(driver.shows("→ \"Bärn\"") && driver.shows("121631"), "\(driver.screen)")
+    driver.press("2")
+    driver.go(to: ".population")
+    driver.press("e ^u 7 Enter")
+    let staged = try #require(driver.browser.session.staged.edits.values.first?.new)
+    let document = try RecordCoding.json.document(of: staged.bytes)
+    #expect(document[member: "name"] == "Bärn" && document[member: "population"] == 7, "\(driver.screen)")
+  }
+
   @Test("what is typed behind a command for a record that cannot be read runs as no command")
   func typedAhead() throws {
     for keys in ["C", "3 i", "3 C"] {

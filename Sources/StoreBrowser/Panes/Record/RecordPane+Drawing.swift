@@ -14,7 +14,9 @@ extension RecordPane {
         nil
       }
     let remedy = answer?.record == nil ? "an older commit may have it (,)" : "t shows the bytes"
-    let problem = form == .hex && answer?.record != nil ? nil : answer?.problem.map { "\($0) — \(remedy)" }
+    // A staged edit is shown, whatever has become of the record that it changes.
+    let isShown = form == .hex ? answer?.record != nil : document != nil
+    let problem = isShown ? nil : answer?.problem.map { "\($0) — \(remedy)" }
     guard
       grid.begin(
         frame, digit: 3, title: title(session, room: frame.rect.columns - 8), footer: footer(session),
@@ -63,7 +65,11 @@ extension RecordPane {
       case .insert: parts.append("+ staged new")
       case .delete: parts.append("- staged delete")
       }
-      if isOvertaken { parts.append("\(session.theme.warningSign) changed meanwhile") }
+      if let problem = answer?.problem {
+        parts.append("\(session.theme.problemSign) \(problem)")
+      } else if isOvertaken {
+        parts.append("\(session.theme.warningSign) changed meanwhile")
+      }
     }
     let unit = form == .tree && tree.isFlat ? "fields" : "lines"
     if count > 0 { parts.append("\(list.selection + 1) of \(count) \(unit)") }

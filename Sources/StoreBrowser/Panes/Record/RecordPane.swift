@@ -168,18 +168,21 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     // The cursor stays on its field.
     wantedPath = wantedPath ?? selectedLine?.path
     document = answer?.document
+    var before = document
     isOvertaken = false
     if let staged, let descriptor = session.outline?.datastore(staged.datastore)?.descriptor {
       let merged = staged.over(stored, descriptor)
       isOvertaken = merged.isConflict
       if let content = merged.edit.new { document = try? descriptor.document(of: content) }
+      // The record that was edited, if what is stored now cannot be read.
+      if before == nil, let old = merged.edit.old, old != .damaged { before = try? descriptor.document(of: old) }
     }
     tree = RecordTree()
     text = []
     differences = [:]
     guard let document else { return }
-    if staged != nil, let stored = answer?.document {
-      for change in Document.difference(stored, document) where change.new != nil {
+    if staged != nil, let before {
+      for change in Document.difference(before, document) where change.new != nil {
         differences[change.path] = .some(change.old)
       }
     }

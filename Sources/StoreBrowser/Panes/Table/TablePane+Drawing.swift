@@ -315,6 +315,8 @@ extension TablePane {
       if edit.kind != .delete {
         // The changed cells, over the cells that are stored now.
         let (old, new) = (cells(of: edit.old, session), cells(of: edit.new, session))
+        // Of a record that cannot be read any more the edit has all that is known.
+        if row.problem != nil, !new.isEmpty { (look.cells, look.problem) = (new, nil) }
         for path in Set(old.keys).union(new.keys) where old[path] != new[path] { look.cells[path] = new[path] }
         if let field = keyField(session), old[field] != new[field] { look.key = new[field] ?? .missing }
         // The target of a changed reference is read after the commit.
@@ -358,7 +360,9 @@ extension TablePane {
       return
         "° version \(row.version); the app writes \(session.current?.descriptor.version ?? "another")\(session.rewriteHint)"
     case "~", "+", "-":
-      if session.asOf == nil, session.staged[source?.datastore ?? "", row.entry.identifier] != nil { return nil }
+      if session.asOf == nil, session.staged[source?.datastore ?? "", row.entry.identifier] != nil {
+        return row.problem.map { "\(look.sign) staged; what is stored cannot be read: \($0)" }
+      }
       if let request = step?.request {
         return "\(look.sign) differs between \(request.from) and \(request.to); Enter shows the fields"
       }
