@@ -257,6 +257,30 @@ struct FollowingTests {
     #expect(driver.title.contains("HEAD #6"))
   }
 
+  @Test("while a commit is held, the commits of others count as new and one's own do not")
+  func ownCommits() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press("F d d w Enter Enter")
+    #expect(store.head.commit.rawValue == 5 && driver.browser.session.unseen == 0, "\(driver.title)")
+    driver.press("j d d w Enter")
+    try Sample.change(store, "City", "2661552", ".timezone", to: "CET")
+    driver.press("Enter")
+    #expect(store.head.commit.rawValue == 7 && driver.browser.session.unseen == 1, "\(driver.title)")
+  }
+
+  @Test("another program's commit just before one's own is marked in its row, and one's own is not")
+  func othersBeforeOwn() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "1850147"))
+    driver.go(to: ".population")
+    driver.press("e ^u 7 Enter w Enter")
+    try Sample.change(store, "City", "615532", ".population", to: 42)
+    driver.press("Enter")
+    #expect(store.head.commit.rawValue == 6)
+    #expect(driver.browser.table.changed.keys.map(\.description) == ["615532"], "\(driver.screen)")
+  }
+
   @Test("Esc returns from the past to the commit that is held, and to the head where it is followed")
   func heldBeforeThePast() throws {
     let store = try Sample.store()

@@ -105,6 +105,24 @@ struct RemotesTests {
     #expect(driver.browser.session.shown == copies.here.head.commit)
   }
 
+  @Test("what an exchange or a merge of one's own brings is neither counted as new nor marked as another program's")
+  func ownMerges() throws {
+    for keys in ["7 X", "7 g f w c Enter"] {
+      for isHeld in [false, true] {
+        let copies = try CopiedStore()
+        try Sample.change(copies.here, "City", "611717", ".population", to: 5)
+        try Sample.change(copies.laptop, "City", "611717", ".timezone", to: "Asia/Yerevan")
+        let driver = Self.driver(copies)
+        if isHeld { driver.press("F") }
+        driver.press(keys)
+        #expect(try CopiedStore.value(copies.here, "611717", ".timezone") == "Asia/Yerevan", "\(driver.screen)")
+        let session = driver.browser.session
+        #expect(session.head == copies.here.head.commit && session.unseen == 0, "\(driver.title)")
+        #expect(driver.browser.table.changed.isEmpty, "\(driver.browser.table.changed)")
+      }
+    }
+  }
+
   @Test("an exchange with conflicts writes nothing and shows the merge; settled, the next one makes both equal")
   func exchangeWithConflicts() throws {
     let copies = try CopiedStore.edited()

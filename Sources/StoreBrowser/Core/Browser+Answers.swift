@@ -149,6 +149,7 @@ extension Browser {
   /// - Parameter datastore: The datastore that the changed records are of.
   mutating func follow(_ answer: RefreshAnswer, changedIn datastore: String?) {
     let generation = session.status.generation
+    ownMove = nil
     apply(answer.status)
     if session.lacksAnswers { askAgain() }
     // The commit that is shown may have been removed.
@@ -182,7 +183,7 @@ extension Browser {
 
   /// Records a new head. Returns whether it is shown from now on.
   @discardableResult
-  mutating func updateHead(to: CommitNumber, newCommits: Int = 1) -> Bool {
+  mutating func updateHead(to: CommitNumber, newCommits: Int) -> Bool {
     session.head = to
     if let file = session.configuration.documentFile {
       let keep = Inquiry { context throws(ModelError) in try context.keepCommits(of: file) }

@@ -14,11 +14,14 @@ extension Browser {
     wrote(commit)
   }
 
-  /// Takes over a commit of this browser. Its changes are not marked as another program's; changes that another program committed just
-  /// before are.
-  mutating func wrote(_ commit: CommitNumber) {
+  /// Takes over a commit of this browser. It is not counted as new, and its changes are not marked as another program's; changes that
+  /// another program committed just before are.
+  ///
+  /// - Parameter before: The head on which it was made; nil for a commit on its parent.
+  mutating func wrote(_ commit: CommitNumber, over before: CommitNumber? = nil) {
     tour?.hasWritten = true
-    if commit.rawValue == session.head.rawValue + 1 { updateHead(to: commit, newCommits: session.asOf == nil ? 1 : 0) }
+    let isNext = before.map { $0 == session.head } ?? (commit.rawValue == session.head.rawValue + 1)
+    if isNext { updateHead(to: commit, newCommits: 0) } else { ownMove = HeadMove(from: before, to: commit) }
     look()
   }
 

@@ -43,6 +43,8 @@ package struct Browser: Sendable {
   var clockIsOn = false
   /// Whether the store has changed since the look at it that goes on began.
   var looksAgain = false
+  /// What this browser has written and the next look must not take for another program's.
+  var ownMove: HeadMove?
   /// The work for which a first ^c asked whether to cancel it.
   var cancelIsAsked: WorkID?
 
@@ -123,12 +125,12 @@ package struct Browser: Sendable {
     session.emit(.clock(isOn: clockIsOn))
   }
 
-  /// Looks for other processes' commits, but not while a commit of this browser is pending, so that it is not taken for another's.
+  /// Looks for other processes' commits, but not while this browser writes, so that its commit is not taken for another's.
   mutating func look() {
-    looksAgain = false
-    guard !session.isRunning(.commit) else { return }
+    looksAgain = session.isCommitting || session.isRunning(.transfer)
+    guard !looksAgain else { return }
     let request = RefreshRequest(
-      known: session.head, details: session.outline?.commit, shown: session.datastore)
+      known: session.head, details: session.outline?.commit, own: ownMove, shown: session.datastore)
     session.start(.refresh, request) { $0.follow($1, changedIn: request.shown) }
   }
 

@@ -39,6 +39,10 @@ struct Intent: Sendable {
   static let reviewStaged = Self { if !$0.session.staged.isEmpty { $0.openReview() } }
   static func run(_ command: Command, argument: String?) -> Self { Self { $0.run(command, argument: argument) } }
   static func ask(_ command: Command) -> Self { Self { $0.ask(for: command) } }
+  /// Takes over a move of the head that this browser has made.
+  static func wrote(_ move: HeadMove) -> Self {
+    Self { if move.from != move.to { $0.wrote(move.to, over: move.from) } }
+  }
   /// Looks for commits that are not seen yet. Names may have changed though the head has not.
   static let look = Self { browser in
     browser.session.readOutline()

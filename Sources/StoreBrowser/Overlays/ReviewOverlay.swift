@@ -301,6 +301,7 @@ extension ReviewOverlay {
       guard case .undo(let merge, _) = subject else { return false }
       session.start(StepBackRequest.slot, StepBackRequest(merge: merge), label: "step back") { browser, head in
         browser.endReview("the head is \(head) again; no history contains the merge \(merge)")
+        browser.wrote(head, over: merge)
       }
     case .listChanges:
       let lines = answer?.changes.changes.map { "\($0.kind.rawValue) \($0.datastore)/\($0.identifier)" } ?? []

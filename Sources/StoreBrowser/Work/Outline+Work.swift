@@ -1,10 +1,19 @@
 package import StrataModel
 
+/// A move of the head.
+struct HeadMove: Sendable, Hashable {
+  /// The head before; nil stands for the parent of the new one.
+  var from: CommitNumber?
+  var to: CommitNumber
+}
+
 /// Looks for other processes' commits.
 struct RefreshRequest: Question {
   var known: CommitNumber
   /// The details of the known commit, if they were read.
   var details: CommitDetails?
+  /// What this browser has written since.
+  var own: HeadMove?
   var shown: String?
 
   func reply(in context: WorkContext) throws(ModelError) -> RefreshAnswer {
@@ -19,17 +28,33 @@ struct RefreshRequest: Question {
     guard head != known else {
       return RefreshAnswer(head: head, status: context.status, newCommits: 0, changed: [:])
     }
-    return RefreshAnswer(
-      head: head, status: context.status, newCommits: commits.prefix { $0.number > known }.count,
-      changed: try changedKeys(to: head, in: context))
+    var answer = RefreshAnswer(head: head, status: context.status, newCommits: 0, changed: [:])
+    for move in try movesOfOthers(to: head, in: context) where move.from != move.to {
+      answer.newCommits += try context.store.commits(from: move.to, limit: 1000, folded: false)
+        .prefix { $0.number > move.from ?? known }.count
+      if let changed = try changedKeys(move, in: context) {
+        answer.changed?.merge(changed) { $1 }
+      } else {
+        answer.changed = nil
+      }
+    }
+    return answer
+  }
+
+  /// The moves of the head before and after that of this browser.
+  private func movesOfOthers(to head: CommitNumber, in context: WorkContext) throws(ModelError) -> [HeadMove] {
+    var from = own?.from
+    if let own, from == nil { from = try context.store.commitUncounted(own.to).parents.first }
+    guard let own, let from, from >= known else { return [HeadMove(from: known, to: head)] }
+    return [HeadMove(from: known, to: from), HeadMove(from: own.to, to: head)]
   }
 
   /// The records to mark; none if the changes cannot be read: the known commit may have been removed meanwhile.
   private func changedKeys(
-    to head: CommitNumber, in context: WorkContext
+    _ move: HeadMove, in context: WorkContext
   ) throws(ModelError) -> [StoredKey: ChangeKind]? {
     do {
-      return try context.changedKeys(from: known, to: head, in: shown)
+      return try context.changedKeys(from: move.from ?? known, to: move.to, in: shown)
     } catch {
       switch error {
       case .cancelled, .storage(_, kind: .unreachable): throw error

@@ -38,7 +38,9 @@ struct MigrationPane: PermanentPane {
       ) { $0.changed($1) }
     } else {
       let request = WarmUpRequest(leavingOut: leftOut, mending: edits)
-      session.start(.warmUp, request, label: "warm-up") { browser, _ in browser.look() }
+      session.start(.warmUp, request, label: "warm-up") { browser, answer in
+        if let commit = answer.result.commit { browser.wrote(commit) } else { browser.look() }
+      }
     }
   }
 

@@ -102,13 +102,13 @@ struct MergePane: ListPane, PermanentPane {
       collisions = found
       self.reply.map { rebuild($0) }
     case let reply as MergePlanReply where reading.request != nil: show(reply, in: &session)
-    case let sentence as String:
+    case let merged as MergeReply:
       isCommitting = false
       decisions = [:]
       keepDraft(in: &session)
       self = MergePane()
-      session.say(sentence)
-      session.intend(.closeView(id), .look)
+      session.say(merged.sentence)
+      session.intend(.closeView(id), .wrote(merged.move), .look)
     default: break
     }
   }

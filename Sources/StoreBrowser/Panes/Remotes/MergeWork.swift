@@ -243,15 +243,16 @@ struct DecidedMerge: Sendable {
     return plan
   }
 
-  /// Commits the merge. The plan is made again, because the head may have moved. Returns a sentence about what was done.
-  func commit(named name: String, in context: WorkContext) throws(ModelError) -> String {
+  /// Commits the merge. The plan is made again, because the head may have moved.
+  func commit(named name: String, in context: WorkContext) throws(ModelError) -> MergeReply {
     try context.exchanging { exchange in
       for _ in 0..<8 {
         try context.goOn()
         let plan = try plan(by: exchange)
         guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
         if let head = try exchange.commit(plan, named: name, options: EditOptions(progress: context.goingOn)) {
-          return Self.sentence(on: plan, committedAs: head)
+          let sentence = Self.sentence(on: plan, committedAs: head)
+          return MergeReply(sentence: sentence, move: HeadMove(from: plan.first, to: head))
         }
       }
       throw ModelError.refused(reason: "the head moves too fast to be merged with; try again")
@@ -266,6 +267,11 @@ struct DecidedMerge: Sendable {
     case .merge: "merged as \(head): \(plan.result()) — u takes it back"
     }
   }
+}
+
+struct MergeReply: Sendable {
+  var sentence: String
+  var move: HeadMove
 }
 
 /// Moves the head back before a merge that only this store has.

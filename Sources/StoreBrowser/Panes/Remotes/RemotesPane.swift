@@ -78,6 +78,7 @@ struct RemotesPane: ListPane, PermanentPane {
       revision += 1
       problems[reply.request.remote] = nil
       session.say(reply.sentence)
+      if let move = reply.move { session.intend(.wrote(move)) }
       session.intend(.look)
       if let open = reply.unsettled {
         session.intend(.run(.merge, argument: "\(open)"))

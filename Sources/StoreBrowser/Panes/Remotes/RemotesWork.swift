@@ -97,7 +97,9 @@ struct TransferRequest: Question, Hashable {
     guard kind != .fetch else { return }
     for head in fetched?.heads ?? [] {
       try context.goOn()
-      let plan = try exchange.merge(head, policy: .ask, named: "Merge \(remote)").plan
+      let merged = try exchange.merge(head, policy: .ask, named: "Merge \(remote)")
+      let plan = merged.plan
+      if let head = merged.head { reply.move = HeadMove(from: reply.move?.from ?? plan.first, to: head) }
       guard plan.open.isEmpty else {
         (reply.unsettled, reply.unsettledCount) = (plan.second, plan.open.count)
         return
@@ -112,6 +114,8 @@ struct TransferReply: WordedReply {
   var request: TransferRequest
   var fetched = 0
   var merged = 0
+  /// What the merges have made of the head.
+  var move: HeadMove?
   var sent = 0
   /// A head whose merge the user must settle first.
   var unsettled: CommitNumber?
