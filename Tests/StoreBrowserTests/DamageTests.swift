@@ -229,6 +229,19 @@ struct DamageTests {
     return store
   }
 
+  /// The same after the damaged record was replaced, and another one changed.
+  private func mendedCities(_ folder: String) throws -> EngineStore {
+    let store = try damagedCities(folder)
+    let cities = try #require(try store.refresh().datastore("City"))
+    let key = try cities.identifier(parsing: "2661552")
+    let first = try #require(try store.view(at: CommitNumber(1)).datastore("City")?.record(key))
+    let edit = RecordEdit(
+      datastore: "City", identifier: key, old: try cities.replaceable(key)?.stored, new: first.stored)
+    _ = try store.commit(ChangeSet(changes: [edit]), named: "mend", options: EditOptions())
+    try Sample.change(store, "City", "2657896", ".population", to: 4)
+    return store
+  }
+
   @Test("work that reads many rows reads on behind a damaged record, and says what it left out")
   func readingOn() throws {
     let folder = "/tmp/strata-reading-on-\(UInt64.random(in: 0 ... .max)).strata"
@@ -276,6 +289,37 @@ struct DamageTests {
     #expect(staged.edits.values.map(\.kind) == [.delete], "\(driver.screen)")
     let deleted = try store.commit(staged.changes, named: "delete", options: EditOptions())
     #expect(try store.view(at: deleted).datastore("City")?.count == 9)
+  }
+
+  @Test("copies, duplicates and edits of many records go on behind one that cannot be read, and name it")
+  func gathered() throws {
+    let store = HeldStore(try Sample.store(), holdsRecords: true)
+    try store.damage("City", "615532")
+    let driver = Driver(store, size: Self.wide, start: .init(datastore: "City"))
+    let words = "record 615532 of City is left out: damaged record at byte 4711"
+    driver.press("Space Space Space y r")
+    #expect(driver.copied?.split(separator: "\n").count == 2, "\(driver.screen)")
+    #expect(driver.browser.session.notice?.text.contains(words) == true, "\(driver.screen)")
+    for keys in ["E", "D"] {
+      driver.press(keys)
+      let lines = driver.editorRequest?.text.split(separator: "\n") ?? []
+      #expect(lines.first == "// \(words)" && lines.count { $0.hasPrefix("{") } == 2, "\(keys): \(lines)")
+      driver.tell(.editorClosed(EditorOutcome(text: "")))
+    }
+  }
+
+  @Test("a restore of many records goes on behind a version that cannot be read, names it, and deletes nothing for it")
+  func restoringMany() throws {
+    let folder = "/tmp/strata-restoring-many-\(UInt64.random(in: 0 ... .max)).strata"
+    defer { TestFile.remove(folder) }
+    let store = try mendedCities(folder)
+    let driver = Driver(store, size: Self.wide, start: .init(datastore: "City", identifier: "2657896"))
+    try driver.play(":travel 2")
+    driver.press("Space j Space r")
+    let edits = driver.browser.session.staged.edits.values
+    #expect(edits.map(\.identifier.description) == ["2657896"] && edits.first?.kind == .update, "\(driver.screen)")
+    let words = "record 2661552 of City is left out: damaged record"
+    #expect(driver.browser.session.notice?.text.contains(words) == true, "\(driver.screen)")
   }
 
   @Test("the older version of a damaged record can be brought back")
@@ -380,14 +424,7 @@ struct DamageTests {
   func histories() throws {
     let folder = "/tmp/strata-histories-\(UInt64.random(in: 0 ... .max)).strata"
     defer { TestFile.remove(folder) }
-    let store = try damagedCities(folder)
-    let cities = try #require(try store.refresh().datastore("City"))
-    let key = try cities.identifier(parsing: "2661552")
-    let first = try #require(try store.view(at: CommitNumber(1)).datastore("City")?.record(key))
-    let edit = RecordEdit(
-      datastore: "City", identifier: key, old: try cities.replaceable(key)?.stored, new: first.stored)
-    _ = try store.commit(ChangeSet(changes: [edit]), named: "mend", options: EditOptions())
-    try Sample.change(store, "City", "2657896", ".population", to: 4)
+    let store = try mendedCities(folder)
     let driver = Driver(store, size: Self.wide, start: .init(datastore: "City"))
     driver.press("4")
     driver.press("j Enter")

@@ -108,7 +108,11 @@ extension Browser {
   }
 
   /// Opens the editor on copies, in which the user gives them other identifiers. Versions of another datastore mean nothing in this one.
-  private mutating func stageCopies(_ records: [Record], of origin: String, in datastore: Outline.Datastore) {
+  ///
+  /// - Parameter words: What is left out, for the head of the text.
+  private mutating func stageCopies(
+    _ records: [Record], of origin: String, in datastore: Outline.Datastore, besides words: String? = nil
+  ) {
     let path = table.columns.identifierPath ?? datastore.descriptor.identifierPath
     let readable = records.compactMap { record in (try? record.document()).map { (record: record, document: $0) } }
     let fresh = readable.map { record, _ in
@@ -121,7 +125,8 @@ extension Browser {
       browser.openEditor(
         fresh.count == 1 ? .record(fresh[0]) : .records(fresh),
         text: fresh.count == 1 ? first.prettyText : documents.map(\.compactJSON).joined(separator: "\n"),
-        header: ["a copy in \(datastore.key): give it another \(name); an empty file cancels"])
+        header: [words, "a copy in \(datastore.key): give it another \(name); an empty file cancels"].compactMap(\.self)
+      )
     }
   }
 
@@ -131,9 +136,11 @@ extension Browser {
     let key = answer.request.source.datastore
     var answer = answer
     if answer.request.purpose.takesStaged, let descriptor = session.outline?.datastore(key)?.descriptor {
-      for index in answer.records.indices where session.asOf == nil {
-        guard let staged = begun(answer.records[index], in: descriptor).new else { continue }
-        (answer.records[index].version, answer.records[index].content) = (staged.version, staged.bytes)
+      for (index, record) in answer.records.enumerated() where session.asOf == nil {
+        guard let staged = begun(record, in: descriptor).new, staged != record.stored else { continue }
+        answer.records[index] = Record(
+          identifier: record.identifier, version: staged.version, content: staged.bytes,
+          coding: descriptor.coding(of: staged.bytes))
       }
       let chosen = Set(answer.request.chosen)
       for edit in session.insertions[key] ?? [] where chosen.contains(edit.identifier) {
@@ -142,6 +149,16 @@ extension Browser {
           Record(identifier: edit.identifier, version: new.version, content: new.bytes, coding: descriptor.coding))
       }
     }
+    // The staged edit of an unreadable record is there in its place, but not for a restore, which reads an older commit.
+    let leftOut = answer.unreadable.filter { identifier, _ in
+      answer.request.purpose.restored != nil || session.asOf != nil || session.staged[key, identifier]?.new == nil
+    }
+    answer.records.removeAll { leftOut[$0.identifier] != nil }
+    let words = leftOut.map { "record \($0) of \(key) is left out: \($1)" }.wordsOfLeftOut
+    if let words, answer.records.isEmpty, leftOut.count >= answer.request.which.count {
+      return session.complain(words)
+    }
+    defer { if let words { session.add(words) } }
     switch answer.request.purpose {
     case .copy:
       let text = answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n")
@@ -155,14 +172,15 @@ extension Browser {
         table.clearMarks()
       }
     case .duplicate:
-      if let datastore = session.outline?.datastore(key) { stageCopies(answer.records, of: key, in: datastore) }
-    case .editExternally: open(answer.records, in: key)
+      guard let datastore = session.outline?.datastore(key) else { return }
+      stageCopies(answer.records, of: key, in: datastore, besides: words)
+    case .editExternally: open(answer.records, in: key, besides: words)
     case .mend(let reason):
       guard let record = answer.records.first else { return session.warn("the record is not there any more") }
       openRecord(
         RecordPlace(datastore: key, identifier: record.identifier), over: record.stored,
         header: [reason, "\(key) \(record.identifier); an empty file cancels"])
-    case .restore(let commit): stageRestore(answer, from: commit)
+    case .restore(let commit): stageRestore(answer, from: commit) { leftOut[$0] == nil }
     case .restoreField(let path, let commit): stageRestore(answer, of: path, from: commit)
     }
   }
@@ -173,8 +191,10 @@ extension Browser {
     return .begun(at: place, over: record.stored, session.staged.edits[place], descriptor)
   }
 
-  /// Opens records as they will be, one a line. Those that are staged for deletion or cannot be read are left out.
-  private mutating func open(_ records: [Record], in key: String) {
+  /// Opens records as they will be, one a line. Those that are staged for deletion are left out.
+  ///
+  /// - Parameter words: What else is left out, for the head of the text.
+  private mutating func open(_ records: [Record], in key: String, besides words: String?) {
     guard let descriptor = session.outline?.datastore(key)?.descriptor else { return }
     var (edits, lines): ([RecordEdit], [String]) = ([], [])
     for record in records {
@@ -183,9 +203,9 @@ extension Browser {
       edits.append(begun)
       lines.append(document.compactJSON)
     }
+    let title = "\(NumberFormat.counted(edits.count, "record")) of \(key), one a line; an empty file cancels"
     openEditor(
-      .records(edits), text: lines.joined(separator: "\n"),
-      header: ["\(NumberFormat.counted(edits.count, "record")) of \(key), one a line; an empty file cancels"])
+      .records(edits), text: lines.joined(separator: "\n"), header: [words, title].compactMap(\.self))
   }
 
   /// Stages one field as it was, over what is staged for the record. A field that the record did not have is removed.
@@ -202,10 +222,12 @@ extension Browser {
     }
   }
 
-  private mutating func stageRestore(_ answer: GatherAnswer, from commit: CommitNumber) {
+  private mutating func stageRestore(
+    _ answer: GatherAnswer, from commit: CommitNumber, where isRead: (StoredKey) -> Bool
+  ) {
     let key = answer.request.source.datastore
     var wanted = answer.records.map(\.identifier)
-    if case .identifiers(let identifiers) = answer.request.which { wanted = identifiers }
+    if case .identifiers(let identifiers) = answer.request.which { wanted = identifiers.filter(isRead) }
     let old = Dictionary(answer.records.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
     var edits: [RecordEdit] = []
     for identifier in wanted {

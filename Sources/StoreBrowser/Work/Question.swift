@@ -27,16 +27,17 @@ extension Question {
       rest.leaveOut = { sentence in sentences.withLock { _ = $0.insert(sentence) } }
       do throws(ModelError) {
         let reply = try reply(in: rest)
-        let leftOut = sentences.withLock { $0 }
-        return .finished(
-          reply,
-          leftOut: leftOut.count < 2
-            ? leftOut.first ?? error.description : "\(leftOut.count) records are left out; \(leftOut.min() ?? "")")
+        return .finished(reply, leftOut: sentences.withLock { $0 }.wordsOfLeftOut ?? error.description)
       } catch {
         return .failed(error)
       }
     }
   }
+}
+
+extension Collection<String> {
+  /// One sentence for sentences about records that are left out; nil if there is none.
+  var wordsOfLeftOut: String? { count < 2 ? first : "\(count) records are left out; \(self.min() ?? "")" }
 }
 
 /// Work that is asked for in one place only, as a closure: it runs like any other work.

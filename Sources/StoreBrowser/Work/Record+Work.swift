@@ -76,6 +76,14 @@ package struct GatherRequest: Question {
 
     /// Whether staged changes are included: new records, and edits of stored ones.
     var takesStaged: Bool { self == .duplicate || self == .copy }
+
+    /// The commit whose state comes back.
+    var restored: CommitNumber? {
+      switch self {
+      case .restore(let commit), .restoreField(_, let commit): commit
+      default: nil
+      }
+    }
   }
 
   /// The records that were chosen one by one, of which new ones are not stored.
@@ -84,15 +92,18 @@ package struct GatherRequest: Question {
   package func reply(in context: WorkContext) throws(ModelError) -> GatherAnswer {
     var answer = GatherAnswer(request: self)
     let identifiers = try context.identifiers(which, of: source, at: listed ?? commit)
-    switch purpose {
-    case .restore(let commit), .restoreField(_, let commit):
-      answer.records = try context.records(identifiers, in: source.datastore, at: commit)
-      for record in try context.records(identifiers, in: source.datastore, at: self.commit, evenDamaged: true) {
+    answer.records = try context.records(identifiers, in: source.datastore, at: purpose.restored ?? commit)
+    if purpose.restored != nil {
+      for record in try context.records(identifiers, in: source.datastore, at: commit) {
         answer.present[record.identifier] = record
       }
-    default:
-      answer.records = try context.records(
-        identifiers, in: source.datastore, at: commit, evenDamaged: purpose == .delete)
+    }
+    // A damaged record can be deleted like any other.
+    for record in answer.records where purpose != .delete {
+      try context.goOn()
+      do throws(ModelError) { _ = try record.document() } catch {
+        answer.unreadable[record.identifier] = error.description
+      }
     }
     if purpose == .delete, var staged = staged {
       staged.add(.deleting(answer.records, of: chosen, in: source.datastore, over: staged))
@@ -106,6 +117,8 @@ package struct GatherRequest: Question {
 package struct GatherAnswer: Sendable {
   package var request: GatherRequest
   package var records: [Record] = []
+  /// Why some of them cannot be read.
+  var unreadable: [StoredKey: String] = [:]
   /// For restores: the present records, by identifier.
   package var present: [StoredKey: Record] = [:]
   /// The staged changes with the requested step, if there were many records and the request brought the staged changes.
@@ -143,7 +156,7 @@ extension WorkContext {
   }
 
   fileprivate func records(
-    _ identifiers: [StoredKey], in key: String, at commit: CommitNumber, evenDamaged: Bool = false
+    _ identifiers: [StoredKey], in key: String, at commit: CommitNumber
   ) throws(ModelError) -> [Record] {
     guard let datastore = try view(commit).datastore(key) else { return [] }
     var records: [Record] = []
@@ -154,8 +167,7 @@ extension WorkContext {
       if position.isMultiple(of: 256), ContinuousClock.now > word {
         report(Progress(done: position, total: identifiers.count))
       }
-      let record = try evenDamaged ? datastore.replaceable(identifier) : datastore.record(identifier)
-      if let record { records.append(record) }
+      if let record = try datastore.replaceable(identifier) { records.append(record) }
     }
     return records
   }
