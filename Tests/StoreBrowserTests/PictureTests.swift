@@ -150,6 +150,24 @@ import Testing
     #expect(driver.shows("17.1 % read"), "\(driver.screen)")
     #expect(driver.shows("population") == false && driver.shows("value"))
     #expect(first.done == 512)
+    driver.tell(.work(id, .failed(.storage("frame 7 is damaged", kind: .damaged))))
+    #expect(driver.shows("17.1 % read, then failed") && driver.shows("value"), "\(driver.screen)")
+    #expect(driver.status.contains("frame 7 is damaged"), "\(driver.screen)")
+  }
+
+  @Test("a description that is called off has all that was read by then")
+  func describeEnded() throws {
+    let driver = Driver(try Sample.large(3_000), size: Size(columns: 120, rows: 40), start: .init(datastore: "Item"))
+    driver.isHolding = true
+    driver.press("I")
+    let (id, work) = try #require(driver.held.first)
+    driver.press("Esc")
+    let cancellation = Cancellation()
+    let context = WorkContext(
+      store: driver.store, cancellation: cancellation, report: { if $0.done >= 1_536 { cancellation.cancel() } })
+    driver.tell(.work(id, work.report(in: context)))
+    #expect(driver.shows("51.2 % read, then stopped") && driver.shows("value"), "\(driver.screen)")
+    #expect(driver.browser.session.longWork.isEmpty)
   }
 
   // MARK: Plot

@@ -16,26 +16,34 @@ extension Browser {
       session.endRun(id, (reply as? any EndingReply)?.ending ?? .done("done"))
       for pane in listeners(of: id.slot) { with(pane) { $0.answered(reply, in: &$1) } }
       work.use(&self, reply)
+      if work.isAskedToEnd, id.slot.repliesInPart { wasCancelled(work) }
       if let leftOut { session.complain(leftOut) }
     case .failed(let error):
       session.running[id.slot] = nil
       let isGap = error.exitStatus == 3 && id.slot == .filter
       session.gaps[id.slot] = isGap ? error.opening(session.path).description : nil
       session.endRun(id, error == .cancelled ? .cancelled : .failed(error.description))
-      if error == .cancelled { ended(id.slot) } else { fail(id.slot, error) }
+      if error == .cancelled { ended(work) } else { fail(id.slot, error) }
     }
     if looksAgain, !session.isRunning(.refresh) { look() }
     leaveWhenKept()
   }
 
   /// Handles work that ended at a request; nothing of it was written.
-  private mutating func ended(_ slot: WorkSlot) {
-    guard slot == .commit else { return }
+  private mutating func ended(_ work: RunningWork) {
+    if work.id.slot.repliesInPart { wasCancelled(work) }
+    guard work.id.slot == .commit else { return }
     look()
     guard var review = overlays.last as? ReviewOverlay else { return }
     review.isCommitting = false
     overlays[overlays.count - 1] = review
     session.say("cancelled: nothing was written, and what is staged stays staged")
+  }
+
+  /// Says that work was cancelled, and lets its panes know.
+  mutating func wasCancelled(_ work: RunningWork) {
+    session.say("cancelled: \(work.label)")
+    for pane in listeners(of: work.id.slot) { with(pane) { $0.cancelled(work.id.slot, in: &$1) } }
   }
 
   /// The panes and open overlays that receive the reports of a kind of work.

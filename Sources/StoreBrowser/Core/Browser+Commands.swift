@@ -186,11 +186,9 @@ extension Browser {
   }
 
   mutating func cancelWork(_ work: RunningWork) {
+    if work.id.slot.repliesInPart, !work.isAskedToEnd { return session.askToEnd(work.id.slot) }
     session.cancel(work.id.slot)
-    session.say("cancelled: \(work.label)")
-    for pane in PaneTable.listeners(of: work.id.slot) where self.pane(pane) != nil {
-      with(pane) { $0.cancelled(work.id.slot, in: &$1) }
-    }
+    wasCancelled(work)
   }
 
   /// Closes the topmost overlay or view. On the main screen it quits.

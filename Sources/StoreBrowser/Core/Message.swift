@@ -102,6 +102,8 @@ package struct WorkSlot: Hashable, Sendable {
   var isInCockpit = false
   /// Whether it may take a while although the user does not wait for it, so that quick questions do not queue behind it.
   var isSlow = false
+  /// Whether work that the user ends replies with what it has found so far.
+  var repliesInPart = false
   /// Whether the screen is complete without it, so that no picture waits for it.
   var isPrefetch = false
 

@@ -18,7 +18,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
     ]
   ) { DescribePane() }
 
-  static let question = WorkSlot(name: "describe", isLong: true)
+  static let question = WorkSlot(name: "describe", isLong: true, repliesInPart: true)
 
   var reading = Reading<DescribeRequest>()
   var list = ListWindow()
@@ -99,7 +99,7 @@ struct DescribePane: ListPane, PermanentPane, ReplyPane {
     let read = max(reading.done, description.read)
     var text = "\(NumberFormat.counted(description.total, "record"))"
     if !description.isComplete {
-      let end = reading.isStopped ? ", then stopped" : ""
+      let end = reading.problem != nil ? ", then failed" : reading.isStopped ? ", then stopped" : ""
       text = "\(NumberFormat.percent(read, of: description.total)) read\(end) · \(text)"
     }
     if description.unreadable > 0 { text += " · \(NumberFormat.count(description.unreadable)) unreadable" }

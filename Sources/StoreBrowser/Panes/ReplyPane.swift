@@ -82,7 +82,9 @@ extension ReplyPane where Asked: RowsQuestion {
 }
 
 extension ReplyPane where Self: ListPane {
-  func isWhole(_ session: Session) -> Bool { !session.isRunning(Self.question) && reading.problem == nil }
+  func isWhole(_ session: Session) -> Bool {
+    !session.isRunning(Self.question) && (reading.problem == nil || reply != nil)
+  }
 }
 
 extension ReplyPane where Self: ListPane, Asked: RowsQuestion {
@@ -97,15 +99,15 @@ extension ReplyPane {
   var request: Asked? { reading.request }
   var reply: Asked.Reply? { reading.reply }
 
-  /// Draws the border, and inside it why there is nothing else to draw. Returns the reply otherwise.
+  /// Draws the border, and inside it why there is nothing else to draw. Returns the reply otherwise, also if a later one failed.
   ///
   /// - Parameter note: why the reply is empty; nil if it is not.
   func begin(
     on grid: inout CellGrid, _ frame: PaneFrame, title: String, footer: [String], note: String?, _ session: Session
   ) -> Asked.Reply? {
     let isBegun = grid.begin(
-      frame, title: title, footer: footer.joined(separator: " \(session.theme.dot) "), problem: reading.problem,
-      note: reply == nil ? reading.note : note, theme: session.theme)
+      frame, title: title, footer: footer.joined(separator: " \(session.theme.dot) "),
+      problem: reply == nil ? reading.problem : nil, note: reply == nil ? reading.note : note, theme: session.theme)
     return isBegun ? reply : nil
   }
 
@@ -118,7 +120,8 @@ extension ReplyPane {
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    if slot == Self.question { reading.problem = error.description } else { session.complain(error) }
+    if slot == Self.question { reading.problem = error.description }
+    if slot != Self.question || reply != nil { session.complain(error) }
   }
 
   mutating func askAgain(in session: inout Session) {

@@ -1,4 +1,5 @@
 import StrataDocuments
+import StrataModel
 
 /// A block of cells from a spreadsheet, for the rows from the cursor down and the columns from the cursor to the right.
 package struct PastedCells: Sendable, Hashable {
