@@ -197,6 +197,38 @@ import Testing
     #expect(driver.browser.table.count(driver.browser.session) == 10, "\(filter)")
   }
 
+  @Test("a rectangle stands for its whole cells, as it is drawn: that of one cell keeps the points of the cell")
+  func cellAsFilter() throws {
+    let driver = try Self.driver()
+    try driver.play(":plot population geonameid")
+    let reply = try #require((driver.browser.panes[.plot] as? PlotPane)?.reply)
+    let (frame, form) = (driver.browser.frame(of: .plot, in: driver.browser.layout), driver.browser.session.dotForm)
+    let (dots, dot) = (PlotPane.dots(reply, frame, form), try #require(reply.count.dot(121_631, 2_661_552)))
+    let point = frame.inside.at(dots.left + dot.column / form.dotsAcross, dots.top + dot.row / form.dotsDown)
+    driver.tell(.event(.mouse(MouseEvent(kind: .press(button: 1), point: point))))
+    driver.press("v Enter")
+    let table = driver.browser.table
+    let kept = table.shownRanks.indices.compactMap { table.row(at: $0)?.entry.identifier.description }
+    #expect(kept.contains("2661552") && kept.count < 5, "\(table.source?.filter ?? "") \(kept)")
+  }
+
+  @Test("Enter on a point that is still being read opens that point, and not the one before it")
+  func enterEarly() throws {
+    var opened: [String?] = []
+    for isHolding in [false, true] {
+      let driver = try Self.driver()
+      try driver.play(":plot population geonameid")
+      driver.press("g g")
+      let before = (driver.browser.panes[.plot] as? PlotPane)?.point?.identifier.description
+      driver.isHolding = isHolding
+      driver.press("G Enter")
+      driver.release()
+      #expect(driver.selectedIdentifier != nil && driver.selectedIdentifier != before, "\(driver.screen)")
+      opened.append(driver.selectedIdentifier)
+    }
+    #expect(opened[0] == opened[1])
+  }
+
   @Test("a plot of filtered rows keeps the filter when another program commits")
   func filteredPlot() throws {
     let store = try Sample.store()

@@ -20,7 +20,7 @@ extension PlotPane {
     }
     drawLegend(reply, in: inside, on: &grid, session: session)
     drawCross(reply, in: rect, on: &grid, frame: frame, session: session)
-    drawPoint(in: inside, on: &grid, theme: theme)
+    drawPoint(in: inside, on: &grid, session: session)
   }
 
   private var title: String {
@@ -140,18 +140,19 @@ extension PlotPane {
   }
 
   /// The point under the cross-hair.
-  private func drawPoint(in inside: Rect, on grid: inout CellGrid, theme: Theme) {
+  private func drawPoint(in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
     guard let reply, let cross else { return }
     let frame = reply.count.frame
     func text(_ value: Double, _ range: ClosedRange<Double>) -> String {
       ScaledNumber.measured(value, step: range.width(ofParts: 1_000))
     }
     var spans: [Span] = []
-    if let corner {
-      spans.append(
-        Span(
-          "rectangle \(text(corner.x, frame.x)) … \(text(cross.x, frame.x)), \(text(corner.y, frame.y)) … \(text(cross.y, frame.y))  "
-            + "\(theme.enterKey) makes it a filter  "))
+    if let part = corner.flatMap({ values(from: $0, to: cross, session.dotForm) }) {
+      let ends = [(part.x, frame.x), (part.y, frame.y)].map { part, frame in
+        "\(text(part.lowerBound, frame)) … \(text(part.upperBound, frame))"
+      }
+      spans.append(Span("rectangle \(ends.joined(separator: ", "))  \(theme.enterKey) makes it a filter  "))
     } else if let point {
       spans = [
         Span("\(theme.cursor) \(point.identifier) ", theme.style(.key)), Span(point.label + "  ", theme.style(.title)),

@@ -29,8 +29,11 @@ struct PlotPane: PermanentPane, ReplyPane {
   private(set) var cross: (x: Double, y: Double)?
   private(set) var corner: (x: Double, y: Double)?
 
-  /// The record that is nearest to the cross-hair.
-  var point: PlotPoint? { pointing.reply ?? nil }
+  /// Whether Enter waits for the record at the cross-hair.
+  private var opensPoint = false
+
+  /// The record that is nearest to the cross-hair; nil while it is read.
+  var point: PlotPoint? { pointing.answered == pointing.request ? pointing.reply ?? nil : nil }
 
   mutating func show(_ subject: PlotRequest, in session: inout Session) {
     self = PlotPane()
@@ -69,7 +72,11 @@ struct PlotPane: PermanentPane, ReplyPane {
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
-    guard let found = reply as? PlotReply, reading.request != nil else { return pointing.take(reply) }
+    guard let found = reply as? PlotReply, reading.request != nil else {
+      pointing.take(reply)
+      if opensPoint { openPoint(in: &session) }
+      return
+    }
     // Later requests use the fields that were chosen as the most suitable ones.
     subject?.x = found.x
     subject?.y = found.y
@@ -89,6 +96,7 @@ struct PlotPane: PermanentPane, ReplyPane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let reply, let cross else { return false }
     let cell = Self.cellSize(reply, form: session.dotForm)
+    opensPoint = false
     switch command {
     case .left: move(-cell.x, 0)
     case .right: move(cell.x, 0)
@@ -104,9 +112,10 @@ struct PlotPane: PermanentPane, ReplyPane {
     case .unhideColumns: subject?.frame = nil
     case .open:
       if let corner {
-        showRows(of: reply.request.source, where: [Self.filter(reply, corner, cross)], in: &session)
-      } else if let point, let source = subject?.source {
-        session.intend(.closeView(id), .select(RecordPlace(datastore: source.datastore, identifier: point.identifier)))
+        guard let part = values(from: corner, to: cross, session.dotForm) else { return false }
+        showRows(of: reply.request.source, where: [Self.filter(reply, part)], in: &session)
+      } else {
+        openPoint(in: &session)
       }
     default: return false
     }
@@ -143,20 +152,47 @@ struct PlotPane: PermanentPane, ReplyPane {
     subject?.frame = ScatterCount.Frame(x: part(frame.x, cross.x), y: part(frame.y, cross.y))
   }
 
-  /// A filter for the rows within a rectangle.
-  static func filter(
-    _ reply: PlotReply, _ corner: (x: Double, y: Double), _ other: (x: Double, y: Double)
-  ) -> String {
-    func bounds(_ path: String, _ one: Double, _ two: Double, _ span: ClosedRange<Double>) -> String {
+  /// Goes to the record at the cross-hair, or waits until it is read.
+  private mutating func openPoint(in session: inout Session) {
+    opensPoint = pointing.answered != pointing.request
+    guard let point, let source = subject?.source else { return }
+    session.intend(.closeView(id), .select(RecordPlace(datastore: source.datastore, identifier: point.identifier)))
+  }
+
+  /// The values for which the cells of a rectangle stand, as it is drawn: both ends are whole cells.
+  func values(
+    from corner: (x: Double, y: Double), to other: (x: Double, y: Double), _ form: ChartForm
+  ) -> ScatterCount.Frame? {
+    guard let count = reply?.count, let first = count.dot(corner.x, corner.y), let last = count.dot(other.x, other.y)
+    else { return nil }
+    func dots(_ first: Int, _ last: Int, _ size: Int, of count: Int) -> ClosedRange<Int> {
+      min(first, last) / size * size...min(count - 1, max(first, last) / size * size + size - 1)
+    }
+    let columns = dots(first.column, last.column, form.dotsAcross, of: count.columns)
+    let rows = dots(first.row, last.row, form.dotsDown, of: count.rows)
+    let lower = count.values(column: columns.lowerBound, row: rows.upperBound)
+    let upper = count.values(column: columns.upperBound, row: rows.lowerBound)
+    // The last dots have the end of the picture.
+    let right = columns.upperBound == count.columns - 1 ? count.frame.x.upperBound : upper.x.upperBound
+    let top = rows.lowerBound == 0 ? count.frame.y.upperBound : upper.y.upperBound
+    return ScatterCount.Frame(x: lower.x.lowerBound...right, y: lower.y.lowerBound...top)
+  }
+
+  /// A filter for the rows with the values of a part of the picture.
+  private static func filter(_ reply: PlotReply, _ part: ScatterCount.Frame) -> String {
+    func bounds(_ path: String, _ part: ClosedRange<Double>, _ span: ClosedRange<Double>) -> String {
       let name = (try? DocumentPath(parsing: path))?.shortText ?? path
-      let step = span.width(ofParts: 1_000)
-      let (low, high) = (
-        ScaledNumber.measured(min(one, two), step: step), ScaledNumber.measured(max(one, two), step: step)
-      )
-      return "\(name) >= \(low) and \(name) <= \(high)"
+      func text(_ value: Double) -> String {
+        let text = ScaledNumber.measured(value, step: span.width(ofParts: 1_000))
+        // The ends of the picture are values of records, which may be rounded to others.
+        return value != span.lowerBound && value != span.upperBound || Double(text) == value ? text : "\(value)"
+      }
+      // A value between two dots is in the upper one.
+      let isLast = part.upperBound == span.upperBound
+      return "\(name) >= \(text(part.lowerBound)) and \(name) \(isLast ? "<=" : "<") \(text(part.upperBound))"
     }
     let frame = reply.count.frame
-    return bounds(reply.x, corner.x, other.x, frame.x) + " and " + bounds(reply.y, corner.y, other.y, frame.y)
+    return bounds(reply.x, part.x, frame.x) + " and " + bounds(reply.y, part.y, frame.y)
   }
 
   /// The first row in the dot nearest to the cross-hair.
