@@ -48,6 +48,20 @@ struct KeptTests {
     #expect(remembered.columns["City"]?.hidden == [".name"] && remembered.labels == ["City": ".timezone"])
   }
 
+  @Test("a browser that was stopped while it saved keeps no other one from saving")
+  func stoppedBrowser() throws {
+    let folder = newFolder()
+    defer { TestFile.remove(folder) }
+    TestFile.makeFolder(folder)
+    let lock = open("\(folder)/remembered.lock", O_RDWR | O_CREAT, 0o600)
+    defer { close(lock) }
+    try #require(flock(lock, LOCK_EX) == 0)
+    var remembered = Remembered()
+    remembered.searches = ["kept"]
+    try BrowserFiles(folder: folder).save(remembered)
+    #expect(BrowserFiles(folder: folder).loadRemembered().remembered.searches == ["kept"])
+  }
+
   @Test("a folder that hangs keeps keys waiting for three seconds, and nothing is saved there before it is read")
   func hangingFolder() throws {
     let (store, folder, clock) = (try Sample.store(), newFolder(), SetClock())

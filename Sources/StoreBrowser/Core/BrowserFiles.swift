@@ -121,12 +121,16 @@ package struct BrowserFiles: Sendable {
     } catch { throw .storage("columns, bookmarks and drafts cannot be kept in \(folder)", kind: .failed) }
   }
 
-  /// Waits until no other browser saves in a folder, and locks it until the returned file is closed. If the file system has no locks, the
-  /// save goes on without one.
+  /// Waits until no other browser saves in a folder, and locks it until the returned file is closed. If the file system has no locks, or a
+  /// browser that is stopped has the lock for a second, the save goes on without one.
   private static func lock(of folder: String) throws -> Int32 {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let lock = open("\(folder)/remembered.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    while flock(lock, LOCK_EX) != 0, errno == EINTR {}
+    var tries = 0
+    while flock(lock, LOCK_EX | LOCK_NB) != 0, [EWOULDBLOCK, EINTR].contains(errno), tries < 100 {
+      usleep(10_000)
+      tries += 1
+    }
     return lock
   }
 
