@@ -11,6 +11,15 @@ struct DrawingTests {
     Driver(try Sample.store(), size: Size(columns: 160, rows: 48), start: .init(datastore: "City"))
   }
 
+  @Test("a size has one digit after the point below ten, none that is 0, and never a thousand of its unit")
+  func sizes() {
+    let sizes = [
+      0: "0 B", 999: "999 B", 1_000: "1 KB", 1_940: "1.9 KB", 9_949: "9.9 KB", 9_960: "10 KB", 999_499: "999 KB",
+      999_500: "1 MB", 1_000_000: "1 MB", 79_000_000: "79 MB", 999_950_000: "1 GB", -1_234_567: "-1.2 MB",
+    ]
+    for (size, text) in sizes { #expect(NumberFormat.bytes(size) == text) }
+  }
+
   @Test("a text is wrapped within wide words, and is no trap if there is no room at all", arguments: [-2, 0, 1])
   func wrapping(columns: Int) {
     #expect("ab c".wrapped(to: columns) == ["a", "b", "c"])

@@ -73,15 +73,15 @@ enum NumberFormat {
     "\(count(value)) \(value == 1 ? noun : plural ?? noun + "s")"
   }
 
-  /// `412 B`, `1.9 KB`, `79 MB`: powers of 1000.
+  /// `412 B`, `1.9 KB`, `1 MB`, `79 MB`: powers of 1000, below 10 with one digit after the point unless that is 0.
   static func bytes(_ value: some BinaryInteger) -> String {
-    var amount = Double(value)
-    var unit = "B"
-    for next in ["KB", "MB", "GB", "TB"] where amount >= 1000 {
+    var (amount, unit) = (abs(Double(value)), "B")
+    for next in ["KB", "MB", "GB", "TB"] where amount.rounded() >= 1000 {
       amount /= 1000
       unit = next
     }
-    return unit == "B" ? "\(value) B" : "\(fixed(amount, digits: amount < 10 ? 1 : 0)) \(unit)"
+    let text = fixed(amount, digits: amount < 10 ? 1 : 0)
+    return "\(value < 0 ? "-" : "")\(text.hasSuffix(".0") ? text.dropLast(2) : text[...]) \(unit)"
   }
 
   /// `57.3 %`.
