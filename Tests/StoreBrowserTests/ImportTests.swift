@@ -127,6 +127,20 @@ struct ImportTests {
     }
   }
 
+  @Test("the identifier that was chosen stays when another datastore is named and the file is read again")
+  func chosenIdentifier() throws {
+    try withFile("id,name,height\n1,Dom,4545\n2,Rigi,1798\n") { file in
+      let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play(":import \(file)")
+      let plan = { (driver.browser.overlays.last as? ImportOverlay)?.plan }
+      #expect(plan()?.identifier.description == ".id")
+      driver.press("j l k Enter ^u")
+      driver.type("Mountain")
+      driver.press("Enter")
+      #expect(plan()?.datastore == "Mountain" && plan()?.identifier.description == ".name", "\(driver.screen)")
+    }
+  }
+
   @Test("what is said of a file's rows holds for the datastore that is named, not for the one named before")
   func renamed() throws {
     try withFile("geonameid,population\n611717,abc\n") { file in

@@ -22,6 +22,8 @@ struct ImportOverlay: ListPane {
   /// The name of the datastore while the user types it.
   private var naming: TextField?
   private var identifier = 0
+  /// The identifier that the user chose.
+  private var chosen: DocumentPath?
   private(set) var indexed: Set<Int> = []
   private var existing = ImportPlan.Existing.replaced
   /// Types chosen for columns, instead of those of the datastore or the cells.
@@ -109,7 +111,8 @@ struct ImportOverlay: ListPane {
     // The file may have been replaced since; the choices are of the fields that it had.
     if self.survey?.fields.map(\.path) != survey.fields.map(\.path) { (indexed, types) = ([], [:]) }
     self.survey = survey
-    identifier = survey.fields.firstIndex { $0.path == survey.identifier } ?? 0
+    let known = [chosen, survey.identifier].compactMap(\.self)
+    identifier = known.lazy.compactMap { path in survey.fields.firstIndex { $0.path == path } }.first ?? 0
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -193,8 +196,9 @@ struct ImportOverlay: ListPane {
       // Read in another encoding, the file has other contents.
       (isAsked, problem, survey, preview, types, indexed) = (false, nil, nil, nil, [:], [])
     case .identifier:
-      guard let count = survey?.fields.count, count > 0 else { return }
-      identifier = (identifier + step + count) % count
+      guard let fields = survey?.fields, !fields.isEmpty else { return }
+      identifier = (identifier + step + fields.count) % fields.count
+      chosen = fields[identifier].path
     case .existing:
       let all = ImportPlan.Existing.allCases
       existing = all[((all.firstIndex(of: existing) ?? 0) + step + all.count) % all.count]
