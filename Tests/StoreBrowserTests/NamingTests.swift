@@ -124,6 +124,11 @@ struct NamingTests {
     driver.press("Enter")
     #expect(driver.status.contains("Country has no record \"XX\": the reference dangles"), "\(driver.status)")
     #expect(driver.browser.table.source?.datastore == "City")
+    // Also while the target is still looked up.
+    driver.browser.record.targets = [:]
+    driver.press("Enter")
+    #expect(driver.browser.overlays.isEmpty, "\(driver.screen)")
+    #expect(driver.status.contains("Country has no record \"XX\": the reference dangles"), "\(driver.status)")
     driver.press("e ^u")
     driver.type("JP")
     driver.press("Enter")

@@ -315,7 +315,11 @@ struct RecordPane: ListPane, PermanentPane, Equatable {
     if isShownWhole {
       session.intend(.present(TextOverlay(title: line.path.description, value: value)))
     } else {
-      let (field, datastore) = (line.path.components.lastMember ?? "", target(of: line)?.datastore)
+      let descriptor = session.outline?.datastore(place?.datastore)?.descriptor
+      // The target may still be looked up.
+      let declared = descriptor.flatMap { session.naming.fields(of: $0).target(of: line.valuePath) }
+      let datastore = target(of: line)?.datastore ?? (value == .null ? nil : declared)
+      let field = line.path.components.lastMember ?? ""
       session.intend(Intent { $0.follow(value, field: field, to: datastore) })
     }
   }
