@@ -126,6 +126,18 @@ struct GroupTests {
     #expect(driver.browser.table.storedCount == descending[1].count)
   }
 
+  @Test("groups are sorted by the name that a column shows, and stay so with the figures of the next field")
+  func sortedByName() throws {
+    let driver = try driver(Sample.large(997), ":group group value")
+    try driver.play(":sort mean desc")
+    let groups = { try #require(driver.browser.panes[GroupPane.self].reply?.groups) }
+    func column(_ column: Int) throws -> [Double] { try groups().compactMap { $0.cells[column].number } }
+    #expect(try column(3) == column(3).sorted(by: >) && column(3) != column(3).sorted(), "\(driver.screen)")
+    driver.press("g b")
+    #expect(driver.shows("mean ▼"), "\(driver.screen)")
+    #expect(try column(3) == column(3).sorted(by: >), "\(driver.screen)")
+  }
+
   @Test("in a narrow window no figure is cut, and the cursor brings the columns that have no room")
   func narrow() throws {
     let store = try Sample.large(997)

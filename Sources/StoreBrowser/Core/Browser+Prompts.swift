@@ -153,7 +153,7 @@ extension Browser {
     do throws(ModelError) {
       switch command {
       case .filter where Self.isRange(text): _ = try session.range(typed: text)
-      case .sort, .sortReverse, .sortFurther: _ = try table.order(typed: text)
+      case .sort, .sortReverse, .sortFurther: if focus == .table { _ = try table.order(typed: text) }
       case .filter where !text.trimmed.isEmpty: _ = try Filter(typed: text)
       case .search, .searchColumn: _ = try SearchText(text)
       case .export: return exportProblem(with: text)

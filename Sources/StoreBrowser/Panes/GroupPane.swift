@@ -28,9 +28,12 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   private var sorted: (column: Int, isDescending: Bool) = (0, false)
   var list = ListWindow()
 
+  /// Groups other rows, or shows the figures of another field in the same columns and the same order.
   mutating func show(_ request: GroupRequest, fields: [DocumentPath], in session: inout Session) {
+    let isSame = request.keys == self.request?.keys && request.source == self.request?.source
+    let former = isSame ? self : GroupPane()
     self = GroupPane()
-    self.fields = fields
+    (self.fields, cursorColumn, sorted) = (fields, former.cursorColumn, former.sorted)
     reading.ask(request, as: Self.question, label: "groups of \(request.keys[0])", in: &session)
   }
 
@@ -38,7 +41,9 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     let sorted = sorted
     keepingSelection(session) {
       $0.reading.take(answer)
-      if sorted != (0, false) { $0.reading.reply?.groups.sort(by: sorted.column, isDescending: sorted.isDescending) }
+      // Without figures there are fewer columns.
+      guard sorted != (0, false), sorted.column < $0.rowColumns.count else { return $0.sorted = (0, false) }
+      $0.reading.reply?.groups.sort(by: sorted.column, isDescending: sorted.isDescending)
     }
   }
 
@@ -90,11 +95,14 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
 
   /// By the column under the cursor, or by one that is named; again on the same column turns the order round.
   private mutating func sort(by name: String?, isDescending: Bool, in session: inout Session) {
-    guard let named = name.map({ reply?.columns.firstIndex(of: $0) }) ?? cursorColumn else {
-      return session.warn("groups are sorted by one of their columns: \(reply?.columns.joined(separator: ", ") ?? "")")
+    let falls = name?.trimmed.hasSuffix(" desc") == true
+    let typed = name.map { String(falls ? $0.trimmed.dropLast(5) : $0[...]).trimmed }
+    let known = rowColumns.indices.first { [rowColumns[$0], title($0)].contains(typed) }
+    guard let named = name == nil ? cursorColumn : known else {
+      return session.warn("groups are sorted by one of their columns: \(rowColumns.joined(separator: ", "))")
     }
     let turns = name == nil && !isDescending && sorted == (named, false)
-    sorted = (named, isDescending || turns)
+    sorted = (named, isDescending || falls || turns)
     reading.reply?.groups.sort(by: named, isDescending: sorted.isDescending)
     list = ListWindow()
   }
@@ -113,7 +121,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
     let columns = layout(reply, shownFigures.map(\.width), width: frame.columns - 2, theme)
     grid.titles(
       of: reply.columns.count, columns, selected: cursorColumn, in: frame.inside, from: 2, theme: theme,
-      isTrailing: { $0 > 0 }, title: { SafeText.cutInTheMiddle(title($0.column, reply, theme), to: $0.width) })
+      isTrailing: { $0 > 0 }, title: { SafeText.cutInTheMiddle(title($0.column, theme), to: $0.width) })
     let (measured, largest) = measure(reply)
     let barStart = columns.last.map { $0.x + $0.width + 5 } ?? 0
     let barWidth = frame.columns - barStart - 4
@@ -154,10 +162,14 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   /// The field of the figures, which the foot of the pane names once.
   private var figures: String? { request?.field.map { "figures of \($0.shortText)" } }
 
-  private func title(_ column: Int, _ reply: GroupRequest.Reply, _ theme: Theme) -> String {
-    let name = column < 2 ? reply.columns[column] : String(reply.columns[column].prefix { $0 != "(" })
-    guard column == sorted.column else { return name }
-    return "\(name) \(theme.isASCII ? (sorted.isDescending ? "v" : "^") : sorted.isDescending ? "▼" : "▲")"
+  /// The name of a column without its field, which the foot of the pane names.
+  private func title(_ column: Int) -> String {
+    column < 2 ? rowColumns[column] : String(rowColumns[column].prefix { $0 != "(" })
+  }
+
+  private func title(_ column: Int, _ theme: Theme) -> String {
+    guard column == sorted.column else { return title(column) }
+    return "\(title(column)) \(theme.isASCII ? (sorted.isDescending ? "v" : "^") : sorted.isDescending ? "▼" : "▲")"
   }
 
   /// The width of a column on the screen, and of what its numbers have after the point.
@@ -171,7 +183,7 @@ struct GroupPane: ListPane, PermanentPane, ReplyPane {
   private func layout(
     _ reply: GroupRequest.Reply, _ natural: [Int], width: Int, _ theme: Theme
   ) -> [TableGeometry.Slot] {
-    var widths = natural.indices.map { max(natural[$0], SafeText.width(title($0, reply, theme))) }
+    var widths = natural.indices.map { max(natural[$0], SafeText.width(title($0, theme))) }
     func total() -> Int { widths.reduce(0) { $0 + $1 + 2 } }
     while total() > width, let widest = widths.indices.dropFirst().max(by: { widths[$0] < widths[$1] }),
       widths[widest] > 10
