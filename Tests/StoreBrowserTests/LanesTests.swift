@@ -1,4 +1,6 @@
+import StrataDocuments
 import StrataModel
+import StrataTerminal
 import Testing
 
 @testable import StoreBrowser
@@ -106,5 +108,51 @@ extension String {
     var text = self
     while text.last == " " { text.removeLast() }
     return text
+  }
+
+  @Test("a search back through a history passes no commit over if another one is made while it waits for a page")
+  func searchedBack() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.isHolding = true
+    var (newest, answered): (Int, Set<WorkID>) = (1_200, [])
+    /// A page of a history in which ada made the first commit and #1001.
+    func page(_ request: HistoryRequest) -> HistoryAnswer {
+      let first = newest - request.page * request.limit
+      let numbers = stride(from: first, to: max(0, first - request.limit), by: -1)
+      let rows = numbers.map { number in
+        var commit = CommitDetails(number: CommitNumber(UInt64(number)), parents: [], date: 0, action: "change")
+        commit.author = [1, 1_001].contains(number) ? "ada" : "bob"
+        return HistoryRow(commit: commit, value: nil)
+      }
+      let next = first - request.limit
+      let start = HistoryStart(open: [CommitNumber(UInt64(max(0, next)))])
+      return HistoryAnswer(request: request, rows: rows, next: next > 0 ? start : nil)
+    }
+    func answer(where isMeant: (HistoryRequest) -> Bool = { _ in true }) {
+      while let (id, work) = driver.held.last(where: { id, work in
+        !answered.contains(id) && (work as? HistoryRequest).map(isMeant) == true
+      }), let request = work as? HistoryRequest {
+        answered.insert(id)
+        driver.tell(.work(id, .finished(page(request))))
+      }
+    }
+    driver.press("4")
+    answer()
+    driver.press("G")
+    answer()
+    let number = { driver.browser.history.selected?.commit.number.rawValue }
+    try #require(number() == 1, "\(driver.screen)")
+    driver.press("/")
+    driver.type("ada")
+    driver.press("Enter N")
+    answer { $0.page > 0 }
+    try #require(number() == 1 && driver.browser.history.seeks?.line == 199, "\(driver.screen)")
+    try Sample.change(store, "City", "611717", ".population", to: 5)
+    newest += 1
+    driver.tell(.storeStirred)
+    driver.releaseFirst { $0.slot == .refresh }
+    answer()
+    #expect(number() == 1_001 && driver.browser.history.seeks == nil, "\(driver.screen)")
   }
 }

@@ -45,10 +45,10 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   /// A search that goes from line to line.
   struct Seek: Sendable, Hashable {
     var text: SearchText
-    var start: Int
-    /// The next line to look at.
-    var line: Int
     var step: Int
+    var start = 0
+    /// The next line to look at; nil before it has begun, and when the lines have other places by now.
+    var line: Int?
     /// Whether it went past an end of the list.
     var isRound = false
   }
@@ -85,6 +85,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
     count = 0
     isAtEnd = false
     seeks?.isRound = false
+    seeks?.line = nil
     pending = nil
     problem = nil
     lanes = 1
@@ -138,7 +139,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   private func missingPage(around lines: Range<Int>) -> Int? {
     let last = starts.count - 1
     let needed = [
-      seeks.map { min($0.line / Self.pageSize, last) }, wanted.flatMap(page(of:)), list.awaited.map { _ in last },
+      seeks?.line.map { min($0 / Self.pageSize, last) }, wanted.flatMap(page(of:)), list.awaited.map { _ in last },
     ]
     let shown = lines.lowerBound / Self.pageSize...(lines.upperBound - 1) / Self.pageSize
     return (shown + needed.compactMap(\.self)).first { $0 <= last && pages[$0] == nil }
@@ -169,35 +170,42 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
   private mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
     if let text, !text.isEmpty { searchText = try? SearchText(text) }
     session.markedText = searchText
-    let (step, start) = (command == .searchPrevious ? -1 : 1, list.selection)
-    seeks = searchText.map { Seek(text: $0, start: start, line: command == .search ? start : start + step, step: step) }
+    seeks = searchText.map { Seek(text: $0, step: command == .searchPrevious ? -1 : 1, start: list.selection) }
+    if command == .search { seeks?.line = list.selection }
     seek(in: &session)
   }
 
   /// Goes on with a search as far as the commits were read.
   private mutating func seek(in session: inout Session) {
+    // It begins anew from its commit, whose line is another after a commit that was made meanwhile.
+    if let wanted, page(of: wanted) != nil { return }
     while let seek = seeks {
-      let row = row(seek.line)
-      let isOutside = isAtEnd && !(0..<count).contains(seek.line)
+      guard let line = seek.line else {
+        seeks?.start = list.selection
+        seeks?.line = list.selection + seek.step
+        continue
+      }
+      let row = row(line)
+      let isOutside = isAtEnd && !(0..<count).contains(line)
       if row == nil, !isOutside {
         // Before the first line comes the last one, which is not known yet.
-        if seek.line < 0 { seeks?.line = .max }
+        if line < 0 { seeks?.line = .max }
         return
       }
       if let commit = row?.commit,
         [commit.action, commit.author, commit.program, commit.number.description].contains(where: seek.text.occurs)
       {
-        list.selection = seek.line
+        list.selection = line
         seeks = nil
         if seek.isRound { session.say(seek.step < 0 ? "from the end again" : "from the top again") }
-      } else if seek.isRound, isOutside || seek.line == seek.start {
+      } else if seek.isRound, isOutside || line == seek.start {
         seeks = nil
         session.warn("no commit with “\(seek.text.typed)” among \(NumberFormat.count(count))")
       } else if isOutside {
         seeks?.isRound = true
         seeks?.line = seek.step < 0 ? count - 1 : 0
       } else {
-        seeks?.line += seek.step
+        seeks?.line = line + seek.step
       }
     }
   }
