@@ -104,6 +104,28 @@ struct SettingsTests {
     #expect(!other.isReadOnly)
   }
 
+  @Test("a value may be in quotes, with a # between them; a quote that stands alone is a key, before a comment too")
+  func quotes() {
+    let file = SettingsFile(
+      path: "config",
+      text: """
+        read-only = "Production.strata"   # the one
+        read-only = "/data/a  # b.strata"
+        columns "Big City" = "per  # head", name
+        bind frequency = "   # a quote
+        alias й = "   # another one
+        """)
+    #expect(file.problems.isEmpty, "\(file.problems)")
+    #expect(file.settings.readOnly == ["Production.strata", "/data/a  # b.strata"])
+    #expect(file.settings.isReadOnly("/data/Production.strata"))
+    #expect(file.settings.columns == ["Big City": [".\"per  # head\"", ".name"]])
+    #expect(file.settings.bindings[.frequency] == ["\""])
+    #expect(file.settings.aliases.values.first == KeyChord(writing: "\""))
+    let again = SettingsFile(path: "config", text: file.printed)
+    #expect(again.problems.isEmpty && again.settings.readOnly == file.settings.readOnly, "\(file.printed)")
+    #expect(again.settings.columns == file.settings.columns && again.settings.bindings[.frequency] == ["\""])
+  }
+
   @Test("what --print-config prints is read back as the same settings")
   func printing() {
     let file = SettingsFile(

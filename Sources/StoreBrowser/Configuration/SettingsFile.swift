@@ -80,11 +80,19 @@ package struct SettingsFile: Sendable {
 
   private struct Refusal: Error { var reason: String }
 
-  /// A `#` begins a comment at the start of a line or behind two spaces, so that it can be bound as a key.
+  /// A `#` begins a comment at the start of a line or behind two spaces, so that it can be bound as a key; between quotes it does not. A
+  /// quote that stands alone is itself a key or a part of a path.
   private static func withoutComment(_ line: String) -> String {
     if line.trimmed.hasPrefix("#") { return "" }
-    guard let (text, _) = line.splitOutsideQuotes(at: "  # ") else { return line }
-    return text
+    let places = line.ranges(of: "  # ").map(\.lowerBound)
+    func hasOpenQuote(_ text: Substring) -> Bool { !text.count { $0 == "\"" }.isMultiple(of: 2) }
+    let comment = places.first { !hasOpenQuote(line[..<$0]) } ?? (hasOpenQuote(line[...]) ? places.first : nil)
+    return comment.map { String(line[..<$0]) } ?? line
+  }
+
+  /// A text that may be in quotes.
+  private static func unquoted(_ text: String) -> String {
+    text.count > 1 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : text
   }
 
   private mutating func read(_ line: String, line number: Int) throws(Refusal) {
@@ -93,7 +101,7 @@ package struct SettingsFile: Sendable {
     let value = String(line[line.index(after: equals)...]).trimmed
     guard let name = words.first else { throw Refusal(reason: "the name before “=” is missing") }
     // The key of a datastore may have spaces.
-    let rest = words.dropFirst().joined(separator: " ")
+    let rest = Self.unquoted(words.dropFirst().joined(separator: " "))
     switch (name, rest.isEmpty ? nil : rest) {
     case ("theme", nil): try theme(value)
     case ("mouse", nil): settings.mouse = try Self.flag(value)
@@ -110,7 +118,7 @@ package struct SettingsFile: Sendable {
       let known = SettingEntry.all.map { $0.name.split(separator: " ")[0] }.joined(separator: ", ")
       throw Refusal(reason: "there is no setting “\(words.joined(separator: " "))”; there are \(known)")
     }
-    origins[words.joined(separator: " ")] = number
+    origins[rest.isEmpty ? name : "\(name) \(rest)"] = number
   }
 
   private mutating func bind(_ name: String, _ value: String) throws(Refusal) {
@@ -157,8 +165,9 @@ package struct SettingsFile: Sendable {
   }
 
   private static func text(_ value: String) throws(Refusal) -> String {
-    guard !value.isEmpty else { throw Refusal(reason: "the value is missing") }
-    return value
+    let text = unquoted(value)
+    guard !text.isEmpty else { throw Refusal(reason: "the value is missing") }
+    return text
   }
 
   /// Keys parted by spaces, with or without commas.
@@ -180,7 +189,10 @@ package struct SettingsFile: Sendable {
     line("mouse", settings.mouse ? "on" : "off")
     line("ascii", settings.ascii ? "on" : "off")
     line("follow", settings.follows ? "on" : "off")
-    for path in settings.readOnly { line("read-only", path) }
+    for path in settings.readOnly {
+      let isPlain = path == path.trimmed && Self.withoutComment(path) == path && Self.unquoted(path) == path
+      line("read-only", isPlain ? path : "\"\(path)\"")
+    }
     for (datastore, columns) in settings.columns.sorted(by: { $0.key < $1.key }) {
       line("columns \(datastore)", columns.map { String($0.dropFirst()) }.joined(separator: ", "))
     }
