@@ -81,17 +81,20 @@ package struct TextField: Hashable, Sendable {
   package func draw(into grid: inout CellGrid, at point: Point, width: Int, style: Style = .plain) -> Point {
     guard width > 0 else { return point }
     grid.fill(Rect(column: point.column, row: point.row, columns: width, rows: 1), style: style)
-    let characters = Array(text)
+    let place = index(cursor)
+    let head = Array(text[..<place].suffix(width))
+    let characters = head + text[place...].prefix(width + 1)
+    let (cursor, isCut) = (head.count, head.count < self.cursor)
     var first = cursor
     var before = 0
     while first > 0 {
       let columns = SafeText.width(String(characters[first - 1]))
-      guard before + columns < max(1, width - (first > 1 ? 1 : 0)) else { break }
+      guard before + columns < max(1, width - (first > 1 || isCut ? 1 : 0)) else { break }
       before += columns
       first -= 1
     }
     var column = point.column
-    if first > 0, width > 1 {
+    if first > 0 || isCut, width > 1 {
       grid.write("‹", at: point, width: 1, style: style.with(.dim))
       column += 1
     }
