@@ -162,7 +162,7 @@ struct StagingTests {
       let driver = opened(first, BrowserFiles(folder: folder, identity: first.identity))
       stage("7", in: driver)
       try driver.play(":bookmark x")
-      driver.browser.session.remembered.mergeDrafts = [MergeDraft(of: "a:1", [:])]
+      driver.browser.session.remembered.mergeDrafts = [MergeDraft(theirs: "a:1", entries: [])]
       driver.browser.session.remembered.builds = [
         PastBuild(title: "n", startedAt: 1, seconds: 1, records: 2, outcome: "complete")
       ]

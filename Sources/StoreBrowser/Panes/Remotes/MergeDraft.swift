@@ -14,19 +14,25 @@ package struct MergeDraft: Sendable, Hashable, Codable {
     var path: String
     /// `base`, `ours`, `theirs`, or a value as JSON.
     var keeps: String
+
+    var place: RecordPlace {
+      RecordPlace(datastore: datastore, identifier: StoredKey(bytes: identifier, value: .null))
+    }
   }
 
-  init(of theirs: String, _ decisions: [RecordPlace: [DocumentPath: MergeDecision]]) {
-    self.theirs = theirs
-    entries = decisions.flatMap { place, decided in
-      decided.map { path, decision in
+  /// Takes over the decisions about some records.
+  mutating func keep(_ decisions: [RecordPlace: [DocumentPath: MergeDecision]], of places: Set<RecordPlace>) {
+    entries.removeAll { places.contains($0.place) }
+    for place in places {
+      for (path, decision) in decisions[place] ?? [:] {
         let keeps =
           switch decision {
           case .side(let side): side.name
           case .value(let value): "=" + value.compactJSON
           }
-        return Entry(
-          datastore: place.datastore, identifier: place.identifier.bytes, path: path.description, keeps: keeps)
+        let identifier = place.identifier.bytes
+        entries.append(
+          Entry(datastore: place.datastore, identifier: identifier, path: path.description, keeps: keeps))
       }
     }
   }
@@ -35,8 +41,7 @@ package struct MergeDraft: Sendable, Hashable, Codable {
     var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
     let known = Dictionary(rows.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
     for entry in entries {
-      let identifier = StoredKey(bytes: entry.identifier, value: .null)
-      guard let row = known[RecordPlace(datastore: entry.datastore, identifier: identifier)],
+      guard let row = known[entry.place],
         let path = entry.path == "." ? .root : try? DocumentPath(parsing: entry.path)
       else { continue }
       guard path == .root || row.conflict.isCollision || row.conflict.fields.contains(where: { $0.path == path })
@@ -57,10 +62,16 @@ extension MergeSide {
 }
 
 extension MergePane {
-  func keepDraft(in session: inout Session) {
+  /// Keeps the decisions about some records. Those about others are kept already.
+  func keepDraft(of places: Set<RecordPlace>, in session: inout Session) {
     guard let theirs = reply?.plan.theirs.text else { return }
-    let draft = decisions.isEmpty ? [] : [MergeDraft(of: theirs, decisions)]
-    session.remember { $0.mergeDrafts = $0.mergeDrafts.filter { $0.theirs != theirs }.suffix(9) + draft }
+    session.remember { [decisions] remembered in
+      var drafts = remembered.mergeDrafts
+      var draft = drafts.last { $0.theirs == theirs } ?? MergeDraft(theirs: theirs, entries: [])
+      draft.keep(decisions, of: places)
+      drafts.removeAll { $0.theirs == theirs }
+      remembered.mergeDrafts = drafts.suffix(9) + (decisions.isEmpty ? [] : [draft])
+    }
   }
 
   mutating func restoreDraft(in session: Session) {

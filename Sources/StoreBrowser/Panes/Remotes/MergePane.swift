@@ -105,7 +105,7 @@ struct MergePane: ListPane, PermanentPane {
     case let merged as MergeReply:
       isCommitting = false
       decisions = [:]
-      keepDraft(in: &session)
+      keepDraft(of: [], in: &session)
       self = MergePane()
       session.say(merged.sentence)
       session.intend(.closeView(id), .wrote(merged.move), .look)
@@ -199,14 +199,14 @@ struct MergePane: ListPane, PermanentPane {
       for conflict in row.conflict.fields { decisions[row.place, default: [:]][conflict.path] = .side(side) }
     }
     lookAgain(at: [row])
-    keepDraft(in: &session)
+    keepDraft(of: [row.place], in: &session)
     step()
   }
 
   mutating func settle(_ value: Document, from editor: ValueEditor, in session: inout Session) {
     decisions[editor.place, default: [:]][editor.path] = .value(value)
     lookAgain(at: reply?.conflicts.filter { $0.place == editor.place } ?? [])
-    keepDraft(in: &session)
+    keepDraft(of: [editor.place], in: &session)
     step()
   }
 
@@ -231,7 +231,7 @@ struct MergePane: ListPane, PermanentPane {
       }
     }
     lookAgain(at: reply.conflicts)
-    keepDraft(in: &session)
+    keepDraft(of: Set(decisions.keys), in: &session)
     session.say("the rest is settled: \(policy.rawValue); x opens a decision again")
   }
 
@@ -240,7 +240,7 @@ struct MergePane: ListPane, PermanentPane {
     let path = row.isWhole && !row.conflict.isCollision ? nil : field?.path
     if let path { decisions[row.place]?[path] = nil } else { decisions[row.place] = nil }
     lookAgain(at: [row])
-    keepDraft(in: &session)
+    keepDraft(of: [row.place], in: &session)
   }
 
   /// Selects the next or previous open conflict, if there is one.
