@@ -167,6 +167,15 @@ struct ListKeyTests {
     #expect(pane.lines.count == 3 && field(pane) == "c", "\(driver.screen)")
   }
 
+  @Test("of many marked records a hundred are shown side by side, and that is said")
+  func manySideBySide() throws {
+    let driver = try driver(store: Sample.large(150))
+    for _ in 0..<120 { driver.press("Space") }
+    driver.press("g t")
+    #expect(driver.browser.panes[TransposePane.self].reply?.titles.count == 100)
+    #expect(driver.browser.session.notice?.text == "the first 100 of 120 marked records", "\(driver.screen)")
+  }
+
   @Test("a column of a saved list whose name occurs before gets its number")
   func repeatedNames() throws {
     let file = "/tmp/strata-list-\(UInt64.random(in: 0 ... .max)).jsonl"

@@ -19,6 +19,8 @@ struct TransposePane: ListPane, PermanentPane, ReplyPane, Equatable {
   ) { TransposePane() }
 
   static let question = WorkSlot(name: "transpose", isLong: true)
+  /// The most records side by side.
+  static let limit = 100
 
   var reading = Reading<TransposeRequest>()
   private(set) var showsDifferences = false
@@ -234,6 +236,10 @@ extension Browser {
       columns = places.map { .init($0, in: session) }
     }
     guard !columns.isEmpty else { return session.warn("no record is selected") }
+    if columns.count > TransposePane.limit {
+      session.warn("the first \(TransposePane.limit) of \(NumberFormat.count(columns.count)) marked records")
+      columns.removeSubrange(TransposePane.limit...)
+    }
     let request = TransposeRequest(
       source: source, columns: columns, isOfVersions: focus == .history, naming: session.naming)
     open(TransposePane.self) { $0.show(request, differences: differences, in: &$1) }
