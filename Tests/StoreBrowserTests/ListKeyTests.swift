@@ -167,6 +167,19 @@ struct ListKeyTests {
     #expect(pane.lines.count == 3 && field(pane) == "c", "\(driver.screen)")
   }
 
+  @Test("a search in the lines of a list runs beside the screen, and the keys behind it wait for its end")
+  func searchBeside() throws {
+    let driver = try driver(":pivot countrycode timezone")
+    let pane = { driver.browser.panes[PivotPane.self] }
+    driver.isHolding = true
+    driver.press("/")
+    driver.type("GE")
+    driver.press("Enter j")
+    #expect(pane().list.selection == 0 && driver.shows("search “GE”"), "\(driver.screen)")
+    driver.release()
+    #expect(pane().rows[pane().list.selection] == "JP", "\(driver.screen)")
+  }
+
   @Test("of many marked records a hundred are shown side by side, and that is said")
   func manySideBySide() throws {
     let driver = try driver(store: Sample.large(150))

@@ -11,7 +11,7 @@ extension Browser {
   /// Work whose reply the next key depends on: the key must act on the screen that was shown when it was pressed.
   private static let awaited: Set<WorkSlot> = [
     .remembered, .outline, .table, .resolve, .review, .commit, .gather, .editedDocuments, .identify, .range,
-    .mergePlan, .mergeCheck, .mergeCommit, .join, RecordPane.bytes,
+    .mergePlan, .mergeCheck, .mergeCommit, .join, .lineSearch, RecordPane.bytes,
   ]
 
   /// Work beside the screens, for which not even a macro waits.

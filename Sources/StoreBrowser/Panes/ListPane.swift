@@ -135,25 +135,64 @@ extension ListPane {
     return true
   }
 
-  /// Goes to the next line with the text, round to the selected one, and to the column that has it; to a title if no line has it.
-  private mutating func find(_ command: Command, in session: inout Session) {
+  /// Looks for the next line with the text, round to the selected one, and the column that has it; for a title if no line has it. A list
+  /// may have so many lines and columns that no key waits for that.
+  private func find(_ command: Command, in session: inout Session) {
     guard let text = session.markedText else { return session.warn("nothing was searched for yet (/)") }
-    let (count, titles) = (lineCount(session), rowColumns)
-    var (list, columns) = (list, ListWindow(selection: cursorColumn))
-    func isFound(_ value: Document) -> Bool {
-      text.occurs(in: value.searchText) || text.occurs(in: NumberFormat.exact(value))
+    let (id, count) = (Self.entry.id, lineCount(session))
+    let search = Inquiry { [self] context throws(ModelError) in
+      func isFound(_ value: Document) -> Bool {
+        text.occurs(in: value.searchText) || text.occurs(in: NumberFormat.exact(value))
+      }
+      var (list, columns) = (list, ListWindow(selection: cursorColumn))
+      let isRound = try list.select(command, count: count) { line throws(ModelError) in
+        try context.goOn()
+        return row(line).contains(where: isFound)
+      }
+      if let isRound {
+        let values = row(list.selection)
+        let isHere = values.dropFirst(cursorColumn).first.map(isFound) == true
+        let column = isHere ? nil : values.firstIndex(where: isFound)
+        return FoundLine(line: list.selection, key: values.first, column: column, isRound: isRound)
+      }
+      let titles = rowColumns
+      let isTitle = columns.select(command, count: titles.count) { text.occurs(in: titles[$0]) } != nil
+      return FoundLine(column: isTitle ? columns.selection : nil)
     }
-    if let isRound = list.select(command, count: count, where: { row($0).contains(where: isFound) }) {
-      if isRound { session.say(command == .searchPrevious ? "from the end again" : "from the top again") }
-      let values = row(list.selection)
-      self.list = list
-      guard values.dropFirst(cursorColumn).first.map(isFound) != true else { return }
-      cursorColumn = values.firstIndex(where: isFound) ?? cursorColumn
-    } else if columns.select(command, count: titles.count, where: { text.occurs(in: titles[$0]) }) != nil {
-      cursorColumn = columns.selection
-      session.say("column \(titles[columns.selection])")
-    } else {
-      session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count)), and no column")
+    session.start(.lineSearch, search, label: "search “\(text.typed)”") { browser, found in
+      browser.with(id) { pane, session in
+        guard let list = pane as? any ListPane, list.lineCount(session) == count else { return }
+        if found.isRound { session.say(command == .searchPrevious ? "from the end again" : "from the top again") }
+        if found.line == nil, found.column == nil {
+          session.warn("no line with “\(text.typed)” in \(NumberFormat.count(count)), and no column")
+        } else if found.line == nil, let column = found.column {
+          session.say("column \(list.rowColumns[column])")
+        }
+        pane = list.showing(found)
+      }
     }
   }
+
+  /// The pane with its cursor on what was found, unless another line stands there by now.
+  fileprivate func showing(_ found: FoundLine) -> any Pane {
+    var pane = self
+    if let line = found.line {
+      guard row(line).first == found.key else { return self }
+      pane.list.selection = line
+    }
+    if let column = found.column { pane.cursorColumn = column }
+    return pane
+  }
+}
+
+/// A line with a text, or else the title of a column with it.
+private struct FoundLine: Sendable {
+  var line: Int?
+  var key: Document?
+  var column: Int?
+  var isRound = false
+}
+
+extension WorkSlot {
+  static let lineSearch = WorkSlot(name: "line-search", isLong: true)
 }

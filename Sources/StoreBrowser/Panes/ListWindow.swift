@@ -14,12 +14,14 @@ struct ListWindow: Sendable, Hashable {
 
   /// Selects the next line that passes a test, round to the selected one, in the direction of a command of searches; `search` itself may
   /// stay where it is. Returns whether it went past an end of the list, or nil if no line passes.
-  mutating func select(_ command: Command, count: Int, where isFound: (Int) -> Bool) -> Bool? {
+  mutating func select<Failure>(
+    _ command: Command, count: Int, where isFound: (Int) throws(Failure) -> Bool
+  ) throws(Failure) -> Bool? {
     let step = command == .searchPrevious ? -1 : 1
     for distance in 0..<count {
       let line = selection + (command == .search ? distance : (distance + 1) * step)
       let place = (line % count + count) % count
-      guard isFound(place) else { continue }
+      guard try isFound(place) else { continue }
       selection = place
       return place != line
     }
