@@ -1,6 +1,5 @@
 /// A command of the browser, by the name that is typed after `:`, written in a script and bound in the config file. Its
-/// title, its keys, its panes and its effect are its row in `CommandTable`. A pane that has commands of its own names them
-/// in its own file.
+/// title, its keys, its panes and its effect are its row in `CommandTable`.
 package struct Command: RawRepresentable, ExpressibleByStringLiteral, Sendable, Hashable {
   package let rawValue: String
 
@@ -42,6 +41,7 @@ extension Command {
   package static let interrupt: Command = "interrupt"
   package static let setBookmark: Command = "bookmark"
   package static let goToBookmark: Command = "go-bookmark"
+  package static let finder: Command = "find"
 
   // Table
   package static let mark: Command = "mark"
@@ -64,9 +64,14 @@ extension Command {
   package static let columnLeft: Command = "column-left"
   package static let columnRight: Command = "column-right"
   package static let nameView: Command = "view"
+  package static let computedColumn: Command = "column"
+  package static let join: Command = "join"
+  package static let group: Command = "group"
+  package static let pivot: Command = "pivot"
 
   // Record and values
   package static let form: Command = "form"
+  package static let transpose: Command = "side-by-side"
   package static let copyValue: Command = "copy-value"
   package static let copyPath: Command = "copy-path"
   package static let copyKey: Command = "copy-key"
@@ -83,6 +88,9 @@ extension Command {
   package static let addIndex: Command = "add-index"
   package static let rebuildIndex: Command = "rebuild-index"
   package static let dropIndex: Command = "drop-index"
+  package static let scale: Command = "scale"
+  package static let equalParts: Command = "equal-parts"
+  package static let share: Command = "share"
 
   // History
   package static let history: Command = "history"
@@ -94,6 +102,7 @@ extension Command {
   package static let pickaxe: Command = "pickaxe"
   package static let fold: Command = "fold"
   package static let pin: Command = "pin"
+  package static let expandAll: Command = "expand-all"
 
   // Writing
   package static let edit: Command = "edit"
@@ -112,6 +121,23 @@ extension Command {
   package static let undo: Command = "undo"
   package static let review: Command = "review"
   package static let set: Command = "set"
+  static let takeMine: Command = "take-mine"
+  static let takeTheirs: Command = "take-theirs"
+  static let markStale: Command = "mark-stale"
+  static let listChanges: Command = "list-changes"
+  static let stepBack: Command = "step-back"
+
+  // Other copies of the store
+  package static let merge: Command = "merge"
+  package static let takeBase: Command = "take-base"
+  package static let takeBack: Command = "take-back"
+  package static let settleRest: Command = "settle-rest"
+  package static let commitMerge: Command = "commit-merge"
+  package static let fetchCommits: Command = "fetch"
+  package static let sendCommits: Command = "send"
+  package static let exchange: Command = "exchange"
+  package static let addRemote: Command = "remote"
+  package static let removeRemote: Command = "forget-remote"
 
   // The store as a whole
   package static let compact: Command = "compact"
@@ -123,6 +149,7 @@ extension Command {
 
   // Program
   package static let palette: Command = "palette"
+  package static let chartForm: Command = "chart-form"
   package static let help: Command = "help"
   package static let repaint: Command = "repaint"
   package static let suspend: Command = "suspend"

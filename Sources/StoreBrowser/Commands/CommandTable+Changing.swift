@@ -220,5 +220,14 @@ extension CommandTable {
     row(.suspend, ["^z"], "suspend", "suspend", .program, "Goes to the background of the shell; `fg` returns.") {
       browser, _ in browser.session.emit(.suspend)
     },
+    row(
+      .chartForm, ["g s"], "charts in braille, blocks or ASCII", "signs", .program,
+      "Steps what charts are made of: braille dots, blocks, ASCII. Remembered per store."
+    ) { browser, _ in browser.session.stepChartForm() },
+    row(
+      "tour", [], "a tour in six steps", "tour", .program, argument: .init("next", isRequired: false),
+      "Leads through the browser in six steps: look, range, edit and review, history and undo, reindex, leave. Each step "
+        + "ends when it is done; `:tour next` leaves it out, and `:tour` ends the tour."
+    ) { browser, argument in browser.toggleTour(argument) },
   ]
 }

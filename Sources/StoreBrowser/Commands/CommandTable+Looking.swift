@@ -179,6 +179,37 @@ extension CommandTable {
       "forget-view", [], "forget a named view", "forget view", .table, argument: .init("NAME"),
       "Forgets a named view of this datastore."
     ) { browser, argument in browser.forgetView(argument?.trimmed) },
+    row(
+      "format", ["g f"], "how the column's values are written", "format", .table,
+      argument: .init("FORMAT", isRequired: false),
+      "Chooses how the values of the column are written: plain, thousands, bytes, dateFromSeconds, "
+        + "dateFromMilliseconds, duration, hex, check; dates as local or relative; `escaped` shows what cannot be seen in a text; `label` where the field leads to another record: `JP → Japan`. "
+        + "Numbers from 10,000 on have separators unless `plain` is chosen or the field holds identifiers, references or dates. "
+        + "Remembered per store.", in: [.table]
+    ) { browser, argument in browser.chooseFormat(argument) },
+    row(
+      .computedColumn, ["g ="], "compute a column", "compute", .table,
+      argument: .init("NAME = EXPR"),
+      "Adds a column that is computed from each record: `density = population / area`, `full = first + \" \" + last`, "
+        + "`size = if(population > 1M, \"large\", \"small\")`; with lower, upper, trim, length, replace and date. It can be "
+        + "sorted, filtered and grouped by, which reads all records, and is exported. A value from null is null; a cell that "
+        + "cannot be computed says why. On a computed column the key changes it; NAME alone takes it away.",
+      in: [.table], unless: .withoutDatastore
+    ) { browser, argument in browser.computeColumn(argument ?? "") },
+    row(
+      .join, [], "join columns of another datastore", "join", .table, argument: .init("FIELD FIELD, …"),
+      "Adds columns with fields of the record to which a field leads: `:join countrycode name, population`. Null stands where "
+        + "that record or its field is missing. `home = countrycode name` calls the column `home.name`. They can be sorted, "
+        + "filtered and grouped by, which reads all records, and are exported. NAME alone takes them away.",
+      in: [.table], unless: .withoutDatastore
+    ) { browser, argument in browser.joinColumns(argument ?? "") },
+    row(
+      "query", ["g q"], "edit the view as text in $EDITOR", "query", .table, verb: "records",
+      "Opens the view of the table as text in $VISUAL or $EDITOR: condition, range, order, selected fields, group and limit, with the "
+        + "plan as a comment, and the computed and joined columns that they name. The saved text is applied. A mistake opens the "
+        + "text again at its line. With `name` the view is kept under VIEWS. An empty file cancels.",
+      in: [.table, .group], unless: .withoutDatastore
+    ) { browser, _ in browser.openQuery() },
   ]
 
   static let record: [CommandEntry] = [
@@ -230,6 +261,21 @@ extension CommandTable {
         + "In other lists it writes their lines.",
       unless: .withoutDatastore.or(.running(.export))
     ) { browser, argument in browser.export(argument ?? "") },
+    row(
+      "reference", [], "say where a field leads", "reference", .record,
+      argument: .init("FIELD DATASTORE"),
+      "Says that a field of this datastore holds identifiers of another, where no index declares it: `:reference "
+        + "countrycode Country`. The record then shows where it leads, Enter follows, and `gr` finds the records that refer. Without "
+        + "DATASTORE it leads nowhere again. Kept by this browser, per store; the store is not changed.",
+      in: [.table, .record], unless: .withoutDatastore
+    ) { browser, argument in browser.setReference(argument) },
+    row(
+      "label", [], "the field that records are called by", "label", .record,
+      argument: .init("FIELD", isRequired: false),
+      "Chooses the field that stands beside the identifier wherever a record of this datastore is named; without FIELD "
+        + "it is the name, title, label or first text. Kept by this browser, per store.",
+      in: [.table, .record], unless: .withoutDatastore
+    ) { browser, argument in browser.setLabel(argument) },
   ]
 
   static let index: [CommandEntry] = [

@@ -60,8 +60,7 @@ package enum CommandTable {
 
   package static let all: [CommandEntry] = {
     let lists = [
-      moving, places, table, formats, computedColumns, joinedColumns, queries, record, references, index, history,
-      writing, migration, program, charts, tours,
+      moving, places, table, record, index, history, writing, migration, program,
     ]
     let entries = lists.flatMap(\.self) + PaneTable.all.flatMap(\.commands)
     return CommandGroup.allCases.flatMap { group in entries.filter { $0.group == group } }

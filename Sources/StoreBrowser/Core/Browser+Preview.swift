@@ -12,11 +12,6 @@ struct FilterPreview: Sendable {
   var plan: ExplainRequest.Reply?
 }
 
-extension WorkSlot {
-  static let typing = WorkSlot(name: "typing", isSlow: true)
-  static let typedPlan = WorkSlot(name: "typed-plan")
-}
-
 /// The state of a filter that is being typed: its plan, and the number of its records.
 struct FilterStatus: Sendable, Hashable {
   var filter: String

@@ -199,15 +199,3 @@ extension Browser {
     }
   }
 }
-
-extension CommandTable {
-  static let queries: [CommandEntry] = [
-    row(
-      "query", ["g q"], "edit the view as text in $EDITOR", "query", .table, verb: "records",
-      "Opens the view of the table as text in $VISUAL or $EDITOR: condition, range, order, selected fields, group and limit, with the "
-        + "plan as a comment, and the computed and joined columns that they name. The saved text is applied. A mistake opens the "
-        + "text again at its line. With `name` the view is kept under VIEWS. An empty file cancels.",
-      in: [.table, .group], unless: .withoutDatastore
-    ) { browser, _ in browser.openQuery() }
-  ]
-}

@@ -62,23 +62,3 @@ extension Browser {
     return nil
   }
 }
-
-extension CommandTable {
-  static let references: [CommandEntry] = [
-    row(
-      "reference", [], "say where a field leads", "reference", .record,
-      argument: .init("FIELD DATASTORE"),
-      "Says that a field of this datastore holds identifiers of another, where no index declares it: `:reference "
-        + "countrycode Country`. The record then shows where it leads, Enter follows, and `gr` finds the records that refer. Without "
-        + "DATASTORE it leads nowhere again. Kept by this browser, per store; the store is not changed.",
-      in: [.table, .record], unless: .withoutDatastore
-    ) { browser, argument in browser.setReference(argument) },
-    row(
-      "label", [], "the field that records are called by", "label", .record,
-      argument: .init("FIELD", isRequired: false),
-      "Chooses the field that stands beside the identifier wherever a record of this datastore is named; without FIELD "
-        + "it is the name, title, label or first text. Kept by this browser, per store.",
-      in: [.table, .record], unless: .withoutDatastore
-    ) { browser, argument in browser.setLabel(argument) },
-  ]
-}

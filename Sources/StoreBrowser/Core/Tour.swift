@@ -111,13 +111,3 @@ extension Browser {
     }
   }
 }
-
-extension CommandTable {
-  static let tours: [CommandEntry] = [
-    row(
-      "tour", [], "a tour in six steps", "tour", .program, argument: .init("next", isRequired: false),
-      "Leads through the browser in six steps: look, range, edit and review, history and undo, reindex, leave. Each step "
-        + "ends when it is done; `:tour next` leaves it out, and `:tour` ends the tour."
-    ) { browser, argument in browser.toggleTour(argument) }
-  ]
-}

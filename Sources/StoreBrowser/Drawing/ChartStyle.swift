@@ -63,16 +63,3 @@ extension Theme {
 extension Style {
   init(_ foreground: Color, _ attributes: Attributes) { self.init(foreground, on: .standard, attributes) }
 }
-
-extension CommandTable {
-  static let charts: [CommandEntry] = [
-    row(
-      .chartForm, ["g s"], "charts in braille, blocks or ASCII", "signs", .program,
-      "Steps what charts are made of: braille dots, blocks, ASCII. Remembered per store."
-    ) { browser, _ in browser.session.stepChartForm() }
-  ]
-}
-
-extension Command {
-  package static let chartForm: Command = "chart-form"
-}

@@ -280,7 +280,3 @@ extension Intent {
     }
   }
 }
-
-extension Command {
-  package static let finder: Command = "find"
-}

@@ -48,7 +48,3 @@ struct MenuOverlay: ListPane {
     }
   }
 }
-
-extension PaneID {
-  static let menu: PaneID = "menu"
-}

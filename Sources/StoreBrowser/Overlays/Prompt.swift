@@ -317,7 +317,3 @@ struct Prompt: Pane {
     (":\(entry.name)\(entry.argument.map { " \($0.placeholder)" } ?? "")", entry.title)
   }
 }
-
-extension PaneID {
-  static let prompt: PaneID = "prompt"
-}

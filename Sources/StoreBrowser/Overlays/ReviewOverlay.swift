@@ -361,15 +361,3 @@ extension ReviewOverlay {
     } catch { session.complain(error) }
   }
 }
-
-extension Command {
-  static let takeMine: Command = "take-mine"
-  static let takeTheirs: Command = "take-theirs"
-  static let markStale: Command = "mark-stale"
-  static let listChanges: Command = "list-changes"
-  static let stepBack: Command = "step-back"
-}
-
-extension PaneID {
-  static let review: PaneID = "review"
-}

@@ -325,7 +325,3 @@ enum FieldText {
     }
   }
 }
-
-extension Command {
-  package static let expandAll: Command = "expand-all"
-}

@@ -226,7 +226,3 @@ extension Browser {
     } catch { session.complain(error) }
   }
 }
-
-extension Command {
-  package static let group: Command = "group"
-}

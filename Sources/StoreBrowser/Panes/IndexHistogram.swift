@@ -264,16 +264,6 @@ struct IndexHistogram: Sendable, Equatable {
   }
 }
 
-extension WorkSlot {
-  static let histogram = WorkSlot(name: "histogram")
-}
-
-extension Command {
-  package static let scale: Command = "scale"
-  package static let equalParts: Command = "equal-parts"
-  package static let share: Command = "share"
-}
-
 extension IndexPane {
   static let histogramCommands: [CommandEntry] = [
     CommandTable.row(

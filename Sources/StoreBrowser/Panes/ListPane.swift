@@ -192,7 +192,3 @@ private struct FoundLine: Sendable {
   var column: Int?
   var isRound = false
 }
-
-extension WorkSlot {
-  static let lineSearch = WorkSlot(name: "line-search", isLong: true)
-}

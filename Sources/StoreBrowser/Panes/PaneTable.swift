@@ -72,6 +72,9 @@ extension PaneID {
   static let group: PaneID = "group"
   static let merge: PaneID = "merge"
   static let remotes: PaneID = "remotes"
+  static let menu: PaneID = "menu"
+  static let prompt: PaneID = "prompt"
+  static let review: PaneID = "review"
 }
 
 /// A pane that is there from the beginning on, empty; overlays are made of what they are about and are none.

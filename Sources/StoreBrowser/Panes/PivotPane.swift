@@ -182,7 +182,3 @@ extension Browser {
     } catch { session.complain(error) }
   }
 }
-
-extension Command {
-  package static let pivot: Command = "pivot"
-}

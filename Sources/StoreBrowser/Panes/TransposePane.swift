@@ -245,7 +245,3 @@ extension Browser {
     open(TransposePane.self) { $0.show(request, differences: differences, in: &$1) }
   }
 }
-
-extension Command {
-  package static let transpose: Command = "side-by-side"
-}

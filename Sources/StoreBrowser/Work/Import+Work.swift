@@ -29,9 +29,3 @@ struct ImportReply: WordedReply {
     return commit + parts.joined(separator: ", ")
   }
 }
-
-extension WorkSlot {
-  static let survey = WorkSlot(name: "survey", isLong: true)
-  static let importPreview = WorkSlot(name: "import-preview", isLong: true)
-  static let importFile = WorkSlot(name: "import", isLong: true, isInCockpit: true)
-}

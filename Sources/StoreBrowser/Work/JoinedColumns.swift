@@ -209,23 +209,3 @@ extension Browser {
     } catch { session.complain(error) }
   }
 }
-
-extension CommandTable {
-  static let joinedColumns: [CommandEntry] = [
-    row(
-      .join, [], "join columns of another datastore", "join", .table, argument: .init("FIELD FIELD, …"),
-      "Adds columns with fields of the record to which a field leads: `:join countrycode name, population`. Null stands where "
-        + "that record or its field is missing. `home = countrycode name` calls the column `home.name`. They can be sorted, "
-        + "filtered and grouped by, which reads all records, and are exported. NAME alone takes them away.",
-      in: [.table], unless: .withoutDatastore
-    ) { browser, argument in browser.joinColumns(argument ?? "") }
-  ]
-}
-
-extension Command {
-  package static let join: Command = "join"
-}
-
-extension WorkSlot {
-  static let join = WorkSlot(name: "join")
-}

@@ -1,9 +1,5 @@
 import StrataModel
 
-extension WorkSlot {
-  static let dropLetter = WorkSlot(name: "drop-letter", isKept: true)
-}
-
 extension WorkContext {
   /// How many letters are shown.
   private static var letterLimit: Int { 20 }

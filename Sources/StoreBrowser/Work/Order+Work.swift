@@ -37,10 +37,6 @@ struct OrderRequest: Question, Hashable {
   }
 }
 
-extension WorkSlot {
-  static let proof = WorkSlot(name: "proof", isSlow: true, isPrefetch: true)
-}
-
 extension Browser {
   /// The number of records that are read unasked for a proof.
   private static let provenUnasked = 100_000

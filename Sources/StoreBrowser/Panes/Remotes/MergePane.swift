@@ -383,17 +383,3 @@ extension Browser {
     }
   }
 }
-
-extension Command {
-  package static let merge: Command = "merge"
-  package static let takeBase: Command = "take-base"
-  package static let takeBack: Command = "take-back"
-  package static let settleRest: Command = "settle-rest"
-  package static let commitMerge: Command = "commit-merge"
-}
-
-extension WorkSlot {
-  static let mergePlan = WorkSlot(name: "merge-plan", isLong: true)
-  static let mergeCheck = WorkSlot(name: "merge-check")
-  static let mergeCommit = WorkSlot(name: "merge-commit", isLong: true, isKept: true)
-}

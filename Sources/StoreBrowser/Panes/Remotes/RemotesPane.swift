@@ -326,17 +326,3 @@ struct TextColumns {
     }
   }
 }
-
-extension Command {
-  package static let fetchCommits: Command = "fetch"
-  package static let sendCommits: Command = "send"
-  package static let exchange: Command = "exchange"
-  package static let addRemote: Command = "remote"
-  package static let removeRemote: Command = "forget-remote"
-}
-
-extension WorkSlot {
-  static let remotes = WorkSlot(name: "remotes", isSlow: true)
-  static let remoteChange = WorkSlot(name: "remote-change", isKept: true)
-  static let transfer = WorkSlot(name: "transfer", isLong: true, isInCockpit: true)
-}

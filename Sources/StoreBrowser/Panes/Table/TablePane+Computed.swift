@@ -131,21 +131,3 @@ extension ColumnChoice {
     formats = formats?.filter { !WorkContext.isPath($0.key, in: field) }
   }
 }
-
-extension CommandTable {
-  static let computedColumns: [CommandEntry] = [
-    row(
-      .computedColumn, ["g ="], "compute a column", "compute", .table,
-      argument: .init("NAME = EXPR"),
-      "Adds a column that is computed from each record: `density = population / area`, `full = first + \" \" + last`, "
-        + "`size = if(population > 1M, \"large\", \"small\")`; with lower, upper, trim, length, replace and date. It can be "
-        + "sorted, filtered and grouped by, which reads all records, and is exported. A value from null is null; a cell that "
-        + "cannot be computed says why. On a computed column the key changes it; NAME alone takes it away.",
-      in: [.table], unless: .withoutDatastore
-    ) { browser, argument in browser.computeColumn(argument ?? "") }
-  ]
-}
-
-extension Command {
-  package static let computedColumn: Command = "column"
-}

@@ -92,16 +92,3 @@ extension ValueText {
     return result
   }
 }
-
-extension CommandTable {
-  static let formats: [CommandEntry] = [
-    row(
-      "format", ["g f"], "how the column's values are written", "format", .table,
-      argument: .init("FORMAT", isRequired: false),
-      "Chooses how the values of the column are written: plain, thousands, bytes, dateFromSeconds, "
-        + "dateFromMilliseconds, duration, hex, check; dates as local or relative; `escaped` shows what cannot be seen in a text; `label` where the field leads to another record: `JP → Japan`. "
-        + "Numbers from 10,000 on have separators unless `plain` is chosen or the field holds identifiers, references or dates. "
-        + "Remembered per store.", in: [.table]
-    ) { browser, argument in browser.chooseFormat(argument) }
-  ]
-}
