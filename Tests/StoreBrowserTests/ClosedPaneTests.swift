@@ -171,7 +171,9 @@ struct ClosedPaneTests {
     let commit = try #require(driver.browser.session.running[.mergeCommit]?.id, "\(driver.screen)")
     driver.press("Esc")
     #expect(!driver.status.contains("cancelled"), "\(driver.screen)")
-    driver.tell(.work(commit, isWritten ? .finished("merged as #9") : .failed(.cancelled)))
+    let head = copies.here.head.commit
+    let merged = MergeReply(sentence: "merged as #9", move: HeadMove(from: head, to: head))
+    driver.tell(.work(commit, isWritten ? .finished(merged) : .failed(.cancelled)))
     #expect(driver.status.contains(isWritten ? "merged as #9" : "nothing was merged"), "\(driver.screen)")
     #expect((driver.browser.view.kind == .init(of: .merge)) == !isWritten, "\(driver.screen)")
   }

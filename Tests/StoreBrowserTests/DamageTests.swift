@@ -45,7 +45,7 @@ struct DamageTests {
     try Sample.change(base, "City", "611717", ".population", to: 5)
     try store.damage("City", "2661552")
     driver.tell(.storeStirred)
-    let row = driver.lines.first { $0.contains("2661552  ") }
+    let row = driver.lines.first { $0.contains("▶") && $0.contains("2661552") }
     #expect(row?.contains("~") == true && row?.contains("Bärn") == true, "\(driver.screen)")
     let meaning = driver.browser.table.signMeaning(driver.browser.session)
     #expect(meaning?.contains("what is stored cannot be read: damaged record") == true, "\(driver.screen)")

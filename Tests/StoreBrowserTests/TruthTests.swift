@@ -108,7 +108,9 @@ struct TruthTests {
   func typedBeforeEditor() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
     driver.isHolding = true
-    driver.press("l l l o E d d")
+    try driver.play(":travel head")
+    driver.press("E d d")
+    #expect(driver.browser.typeAhead.count == 3, "\(driver.screen)")
     driver.release()
     #expect(driver.editorRequest != nil && driver.browser.typeAhead.isEmpty, "\(driver.screen)")
     driver.tell(.editorClosed(EditorOutcome(text: driver.editorRequest?.text)))

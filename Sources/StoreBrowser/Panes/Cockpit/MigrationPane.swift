@@ -39,7 +39,9 @@ struct MigrationPane: PermanentPane {
     } else {
       let request = WarmUpRequest(leavingOut: leftOut, mending: edits)
       session.start(.warmUp, request, label: "warm-up") { browser, answer in
-        if let commit = answer.result.commit { browser.wrote(commit) } else { browser.look() }
+        // The app's persistence commits it, and this browser's view of the store has not read it yet.
+        browser.ownMove = answer.result.commit.map { HeadMove(from: nil, to: $0) }
+        browser.look()
       }
     }
   }
