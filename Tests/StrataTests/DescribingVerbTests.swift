@@ -121,6 +121,12 @@ import Testing
     }
   }
 
+  @Test("a name that is like no verb is refused without a proposal, and one with two letters exchanged with one")
+  func strangeVerb() throws {
+    #expect(try !ProgramRun(["help", "nope"]).complaint.contains("did you mean"))
+    #expect(try ProgramRun(["help", "ptu"]).complaint.contains("did you mean put?"))
+  }
+
   @Test(
     "a misspelt verb is refused with the nearest one, with arguments and without", arguments: [[], ["Cities.strata"]])
   func misspelt(further: [String]) throws {

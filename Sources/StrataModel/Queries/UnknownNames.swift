@@ -10,11 +10,14 @@ package struct UnknownName: Hashable, Sendable {
   /// `no field country; did you mean countrycode?`
   package var sentence: String { "no field \(path.shortText)\(Self.question(nearest))" }
 
-  /// Returns the names that the user may have meant by another one, because they begin alike or differ by a few characters: at most three,
-  /// the closest first.
+  /// Returns the names that the user may have meant by another one, because they begin alike, have the same characters or differ by a third
+  /// of them: at most three, the closest first.
   package static func nearest(to name: String, among known: some Sequence<String>) -> [String] {
     let near = Set(known).map { (distance: distance(name, $0), name: $0) }
-      .filter { $0.distance <= max(2, name.count / 2) || name.hasPrefix($0.name) || beginAlike(name, $0.name) }
+      .filter {
+        $0.distance <= max(1, name.count / 3) || name.lowercased().sorted() == $0.name.lowercased().sorted()
+          || name.hasPrefix($0.name) || beginAlike(name, $0.name)
+      }
       .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
     return near.prefix(3).map(\.name)
   }
