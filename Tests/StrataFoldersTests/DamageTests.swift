@@ -32,6 +32,36 @@ struct DamageTests {
     return entries.source.path(of: entries.pages[place.page])
   }
 
+  @Test("a page or a manifest that was repaired is read again after the next look", arguments: [true, false])
+  func repaired(isPage: Bool) throws {
+    let builder = try built()
+    let pageFile = try page(of: 20, in: builder)
+    let file = isPage ? pageFile : try manifest(beside: pageFile, in: builder)
+    let whole = try FolderFiles(path: builder.path).bytes(of: file)
+    builder.write(file, Array(whole.prefix(40)))
+    let store = try builder.open()
+    let before = try store.commit(store.head.commit).changes
+    #expect(throws: ModelError.self) { try Self.values(of: store) }
+    builder.write(file, whole)
+    _ = try store.refresh()
+    #expect(try Self.values(of: store).count == 40)
+    #expect(try store.commit(store.head.commit).changes != before)
+  }
+
+  /// The newest manifest of the index of a page.
+  private func manifest(beside page: String, in builder: FolderBuilder) throws -> String {
+    let contents = try builder.open().contents
+    let view = try builder.open().headView
+    let root = try #require(view.rootFile(of: "things"))
+    let manifests = try contents.root(root.file).manifests(in: root.folder)
+    return try #require(manifests.first { page.hasPrefix($0.index) }).file
+  }
+
+  private static func values(of store: FolderStore) throws -> [KeyValue] {
+    let primary = try #require(try store.head.datastore("things")).primary
+    return try primary.entries(at: 0..<primary.rank(of: .end)).map(\.value)
+  }
+
   @Test(
     "a page that is cut short or missing takes one row, and what reaches into it; every other row is read",
     arguments: [true, false])

@@ -3,7 +3,8 @@ import StrataLocks
 
 /// The pages of one index of the folder, each read when it is first asked for.
 ///
-/// Page files never change, so a page that was read stays valid for every state that lists it.
+/// Page files never change, so a page that was read stays valid for every state that lists it. One that is damaged may be repaired: whoever
+/// made this learns of it.
 package final class PageFiles: Sendable {
   let files: FolderFiles
   /// The index's path within the folder.
@@ -11,10 +12,12 @@ package final class PageFiles: Sendable {
   private let cache = Mutex(BoundedCache<DatedIdentifier, Page>(half: 256))
   private let rowCounts = Mutex<[DatedIdentifier: Int]>([:])
   private let reads = Mutex(0)
+  private let noteDamage: @Sendable () -> Void
 
-  init(files: FolderFiles, index: String) {
+  init(files: FolderFiles, index: String, noteDamage: @escaping @Sendable () -> Void) {
     self.files = files
     self.index = index
+    self.noteDamage = noteDamage
   }
 
   /// The number of page files that were read, for tests that count work.
@@ -34,6 +37,7 @@ package final class PageFiles: Sendable {
     reads.withLock { $0 += 1 }
     cache.withLock { $0[identifier] = page }
     rowCounts.withLock { $0[identifier] = page.rowCount }
+    if page.damage != nil { noteDamage() }
     return page
   }
 

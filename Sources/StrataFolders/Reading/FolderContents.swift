@@ -10,6 +10,8 @@ package final class FolderContents: Sendable {
   /// The datastores that were opened, by key and root.
   let datastores = Mutex(BoundedCache<[String], FolderDatastore>(half: 16))
   private let pages = Mutex<[String: PageFiles]>([:])
+  /// Whether a file that could not be read was met since the last look at the folder.
+  private let hasMetDamage = Atomic(false)
 
   package init(path: String) { files = FolderFiles(path: path) }
 
@@ -34,7 +36,7 @@ package final class FolderContents: Sendable {
   package func pageFiles(of index: String) -> PageFiles {
     pages.withLock { pages in
       if let known = pages[index] { return known }
-      let new = PageFiles(files: files, index: index)
+      let new = PageFiles(files: files, index: index) { [weak self] in self?.noteDamage() }
       pages[index] = new
       return new
     }
@@ -44,7 +46,25 @@ package final class FolderContents: Sendable {
   package var pageReadCount: Int { pages.withLock { $0.values.reduce(0) { $0 + $1.readCount } } }
 
   func parse<File: ParsedFile>(_ file: String) throws(FolderError) -> File {
-    let bytes = try files.bytes(of: file)
-    do throws(FormatError) { return try File(parsing: bytes) } catch { throw FolderError(file: file, error) }
+    do throws(FolderError) {
+      let bytes = try files.bytes(of: file)
+      do throws(FormatError) { return try File(parsing: bytes) } catch { throw FolderError(file: file, error) }
+    } catch {
+      noteDamage()
+      throw error
+    }
+  }
+
+  private func noteDamage() { hasMetDamage.store(true, ordering: .releasing) }
+
+  /// Forgets what was read of indexes and datastores if a file of them could not be read: it may have been repaired since.
+  ///
+  /// - Returns: Whether anything was forgotten.
+  func forgetDamage() -> Bool {
+    guard hasMetDamage.exchange(false, ordering: .acquiringAndReleasing) else { return false }
+    pages.withLock { $0 = [:] }
+    lists.withLock { $0.removeAll() }
+    datastores.withLock { $0.removeAll() }
+    return true
   }
 }

@@ -61,6 +61,7 @@ package final class FolderStore: ReadableStore {
 
   package func refresh() throws(ModelError) -> any ReadableView {
     let known = state.withLock { $0 }
+    if contents.forgetDamage() { counts.withLock { $0.removeAll() } }
     let fresh = try reading { () throws(FolderError) in try Self.look(at: contents, after: known) }
     state.withLock { $0 = fresh }
     return fresh.head

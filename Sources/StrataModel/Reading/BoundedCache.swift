@@ -14,6 +14,8 @@ package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
   package var isEmpty: Bool { young.isEmpty && old.isEmpty }
 
+  package mutating func removeAll() { (young, old) = ([:], [:]) }
+
   package subscript(key: Key) -> Value? {
     mutating get {
       if let value = young[key] { return value }
