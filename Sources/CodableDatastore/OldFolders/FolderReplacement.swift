@@ -101,17 +101,26 @@ struct FolderReplacement {
   /// Runs a closure while no other process converts. A process that comes when it is done finds nothing left to do.
   private func locked<R>(_ body: () throws -> R) throws -> R {
     try throwingStoreErrors {
-      // Another process may make it in between.
-      let file =
-        try (try? disk.open(lockPath, .readWriteNoLink)) ?? (try? disk.open(lockPath, .create))
-        ?? disk.open(lockPath, .readWriteNoLink)
-      guard try file.tryLock() else {
-        throw StoreError(
-          .locked(processIdentifier: 0, program: ""),
-          "Another process is making a store of the folder \(path) at this moment; try again.")
+      let lock = try takeLock()
+      defer {
+        try? disk.unlink(lockPath)
+        withExtendedLifetime(lock) {}
       }
-      defer { try? disk.unlink(lockPath) }
       return try body()
+    }
+  }
+
+  /// The lock's file has its name while it is locked: a process that is done removes it, and others may have it open still.
+  private func takeLock() throws -> any DiskFile {
+    do {
+      while true {
+        if let lock = try disk.openLocked(lockPath, patience: 0, refusal: { _ in .busy(what: path) }) { return lock }
+        do { _ = try disk.open(lockPath, .create) } catch { if isFree(lockPath) { throw error } }
+      }
+    } catch StorageError.busy {
+      throw StoreError(
+        .locked(processIdentifier: 0, program: ""),
+        "Another process is making a store of the folder \(path) at this moment; try again.")
     }
   }
 }
