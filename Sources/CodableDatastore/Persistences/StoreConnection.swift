@@ -201,11 +201,14 @@ final class StoreConnection: Sendable {
         return nil
       case .folder:
         // In memory, because a persistence that only reads changes nothing on the disk.
-        return try throwingStoreErrors {
+        let converted = Result {
           let builder = StoreBuilder(inMemoryFor: Self.programName)
           _ = try FolderConverter(from: path, into: builder).run()
           return builder.store
         }
+        // A process that replaced the folder meanwhile took away files that were not read yet.
+        guard replacement.state == .folder else { return try self.open(path, forWriter: false, configuration) }
+        return try throwingStoreErrors { try converted.get() }
       case .movedAside: place = replacement.workPath
       }
     }
