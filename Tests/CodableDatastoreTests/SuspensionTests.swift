@@ -39,10 +39,11 @@ struct SuspensionTests {
   private let place = TemporaryPlace()
 
   private func persistence(clock: any Clock<Duration> = StandingClock()) throws -> DiskPersistence<ReadWrite> {
-    let persistence = try DiskPersistence(readWriteURL: place.url, slices: .shared, clock: clock)
+    var configuration = StoreConfiguration()
     // However slow the machine is, the lock is not released for idleness.
-    persistence._store.connection.configuration.writerIdleTime = .seconds(1_000_000)
-    return persistence
+    configuration.writerIdleTime = .seconds(1_000_000)
+    return try DiskPersistence(
+      readWriteURL: place.url, configuration: configuration, slices: .shared, clock: clock)
   }
 
   /// Whether another process can write, and what it has committed then.

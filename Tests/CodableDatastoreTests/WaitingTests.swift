@@ -338,7 +338,11 @@ struct WaitingTests {
     try await persistence.perform {
       try await books.persist(Book(id: 1, title: "A"))
       // As the initializer of another persistence of the location does.
-      persistence._store.connection.configuration.longestSilence = .seconds(1)
+      let other = _StoreHandle(connection: persistence._store.connection, isReadOnly: false) { kept, hasOthers in
+        #expect(hasOthers)
+        kept.longestSilence = .seconds(1)
+      }
+      defer { withExtendedLifetime(other) {} }
       let beside = Task.detached { try await books.persist(Book(id: 2, title: "B")) }
       for _ in 0..<9 { await clock.advance(by: .seconds(4)) }
       let error = await #expect(throws: StoreError.self) { try await beside.value }

@@ -38,11 +38,11 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
 
   private init(at url: URL, _ configuration: StoreConfiguration?) throws where AccessMode == ReadWrite {
     guard url.isFileURL else { throw DiskPersistenceError.notFileURL }
-    let connection = StoreConnection.to(url)
-    let configuration = configuration ?? connection.configurationOfOthers ?? StoreConfiguration()
-    if !configuration.oldFolders.converts { try StoreConnection.refuseFolderOfOriginalLibrary(at: url.path) }
-    connection.configuration = configuration
-    _store = _StoreHandle(connection: connection, isReadOnly: false)
+    _store = try _StoreHandle(connection: .to(url), isReadOnly: false) { kept, hasOthers in
+      let configuration = configuration ?? (hasOthers ? kept : StoreConfiguration())
+      if !configuration.oldFolders.converts { try StoreConnection.refuseFolderOfOriginalLibrary(at: url.path) }
+      kept = configuration
+    }
   }
 
   /// A persistence with a clock of its own, which no other persistence of the location has; for tests and measurements.
@@ -51,8 +51,7 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
     clock: any Clock<Duration> = ContinuousClock()
   ) throws where AccessMode == ReadWrite {
     let connection = StoreConnection(path: readWriteURL.path, slices: slices, clock: clock)
-    connection.configuration = configuration
-    _store = _StoreHandle(connection: connection, isReadOnly: false)
+    _store = _StoreHandle(connection: connection, isReadOnly: false) { kept, _ in kept = configuration }
   }
 
   /// A persistence that only reads. It creates and changes nothing, and follows the writes of this process and of others.
@@ -67,9 +66,9 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   ///   - readsThroughMapping: As ``StoreConfiguration/readsThroughMapping``. If the location is in use in this process already, it takes
   ///     effect when the store is opened next.
   public init(readOnlyURL: URL, readsThroughMapping: Bool) where AccessMode == ReadOnly {
-    let connection = StoreConnection.to(readOnlyURL)
-    connection.configuration.readsThroughMapping = readsThroughMapping
-    _store = _StoreHandle(connection: connection, isReadOnly: true)
+    _store = _StoreHandle(connection: .to(readOnlyURL), isReadOnly: true) { kept, _ in
+      kept.readsThroughMapping = readsThroughMapping
+    }
   }
 
   /// Closes the store: writes its durable end and releases the writer's lock. Everything that was reported as persisted is durable before

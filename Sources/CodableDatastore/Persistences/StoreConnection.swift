@@ -86,13 +86,7 @@ final class StoreConnection: Sendable {
   }
 
   /// How the store is kept, from its next opening on.
-  var configuration: StoreConfiguration {
-    get { state.withLock { $0.configuration } }
-    set { state.withLock { $0.configuration = newValue } }
-  }
-
-  /// The configuration that open persistences of the location have; nil if there are none.
-  var configurationOfOthers: StoreConfiguration? { state.withLock { $0.handles > 0 ? $0.configuration : nil } }
+  var configuration: StoreConfiguration { state.withLock { $0.configuration } }
 
   /// How the store is kept now, whatever later persistences of the location ask for.
   var configurationInForce: StoreConfiguration { state.withLock { $0.opened ?? $0.configuration } }
@@ -259,7 +253,16 @@ final class StoreConnection: Sendable {
     }
   }
 
-  func addHandle() { state.withLock { $0.handles += 1 } }
+  /// Adds the handle of a persistence, which may change how the store is kept from its next opening on.
+  ///
+  /// - Parameter configure: Receives the configuration, and whether other persistences of the location have it. If it throws, there is no
+  ///   new handle. It must not use the connection.
+  func addHandle(_ configure: (inout StoreConfiguration, _ hasOthers: Bool) throws -> Void) rethrows {
+    try state.withLock { state in
+      try configure(&state.configuration, state.handles > 0)
+      state.handles += 1
+    }
+  }
 
   func removeHandle() { state.withLock { $0.handles -= 1 } }
 

@@ -21,10 +21,18 @@ public final class _StoreHandle: Sendable {
     self.init(connection: .toServer(location, opening), isReadOnly: isReadOnly)
   }
 
-  init(connection: StoreConnection, isReadOnly: Bool) {
+  convenience init(connection: StoreConnection, isReadOnly: Bool) {
+    self.init(connection: connection, isReadOnly: isReadOnly) { _, _ in }
+  }
+
+  /// - Parameter configure: See ``StoreConnection/addHandle(_:)``.
+  init(
+    connection: StoreConnection, isReadOnly: Bool,
+    configure: (inout StoreConfiguration, _ hasOthers: Bool) throws -> Void
+  ) rethrows {
+    try connection.addHandle(configure)
     self.connection = connection
     self.isReadOnly = isReadOnly
-    connection.addHandle()
   }
 
   deinit {
