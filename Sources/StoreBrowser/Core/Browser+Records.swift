@@ -109,7 +109,7 @@ extension Browser {
 
   /// Opens the editor on copies, in which the user gives them other identifiers. Versions of another datastore mean nothing in this one.
   ///
-  /// - Parameter words: What is left out, for the head of the text.
+  /// - Parameter words: Names of records that are left out, for the head of the text.
   private mutating func stageCopies(
     _ records: [Record], of origin: String, in datastore: Outline.Datastore, besides words: String? = nil
   ) {
@@ -193,7 +193,7 @@ extension Browser {
 
   /// Opens records as they will be, one a line. Those that are staged for deletion are left out.
   ///
-  /// - Parameter words: What else is left out, for the head of the text.
+  /// - Parameter words: Names of further records that are left out, for the head of the text.
   private mutating func open(_ records: [Record], in key: String, besides words: String?) {
     guard let descriptor = session.outline?.datastore(key)?.descriptor else { return }
     var (edits, lines): ([RecordEdit], [String]) = ([], [])

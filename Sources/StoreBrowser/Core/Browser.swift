@@ -43,7 +43,7 @@ package struct Browser: Sendable {
   var clockIsOn = false
   /// Whether the store has changed since the look at it that goes on began.
   var looksAgain = false
-  /// What this browser has written and the next look must not take for another program's.
+  /// The commits of this browser that the next look must not take for another program's.
   var ownMove: HeadMove?
   /// The work for which a first ^c asked whether to cancel it.
   var cancelIsAsked: WorkID?

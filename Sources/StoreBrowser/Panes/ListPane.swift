@@ -135,8 +135,8 @@ extension ListPane {
     return true
   }
 
-  /// Looks for the next line with the text, round to the selected one, and the column that has it; for a title if no line has it. A list
-  /// may have so many lines and columns that no key waits for that.
+  /// Looks for the next line with the text, round to the selected one, and the column that has it; for a title if no line has it. No key
+  /// waits for that, because a list may have many lines and columns.
   private func find(_ command: Command, in session: inout Session) {
     guard let text = session.markedText else { return session.warn("nothing was searched for yet (/)") }
     let (id, count) = (Self.entry.id, lineCount(session))

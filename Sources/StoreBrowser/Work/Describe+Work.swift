@@ -29,7 +29,7 @@ package struct DescribeRequest: RowsQuestion, Hashable {
         fields.see(document)
       }
     } catch {
-      // What was read before the end is described.
+      // The records that were read before the end are described.
       guard read > 0, read < rows.total else { throw error }
       let part = try reply(read) {}
       if error == .cancelled { return part }

@@ -12,7 +12,7 @@ struct RefreshRequest: Question {
   var known: CommitNumber
   /// The details of the known commit, if they were read.
   var details: CommitDetails?
-  /// What this browser has written since.
+  /// The commits of this browser since then.
   var own: HeadMove?
   var shown: String?
 

@@ -177,7 +177,7 @@ struct HistoryPane: ListPane, PermanentPane, Equatable {
 
   /// Goes on with a search as far as the commits were read.
   private mutating func seek(in session: inout Session) {
-    // It begins anew from its commit, whose line is another after a commit that was made meanwhile.
+    // It starts over at its commit, whose line is another after a commit that was made meanwhile.
     if let wanted, page(of: wanted) != nil { return }
     while let seek = seeks {
       guard let line = seek.line else {

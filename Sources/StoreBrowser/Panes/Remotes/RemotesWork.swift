@@ -114,7 +114,7 @@ struct TransferReply: WordedReply {
   var request: TransferRequest
   var fetched = 0
   var merged = 0
-  /// What the merges have made of the head.
+  /// The move of the head by the merges.
   var move: HeadMove?
   var sent = 0
   /// A head whose merge the user must settle first.
