@@ -9,34 +9,25 @@ struct CompactOverlay: Pane {
   let retention: CommitRetention
   /// The typed retention.
   let keeps: String
-  private(set) var estimate: RewriteReport?
-  private(set) var isRunning = false
-  private(set) var problem: String?
-  private var isAsked = false
+  private var reading = Reading<Rewrite>()
+  private var isRunning = false
 
-  init(_ retention: CommitRetention, keeps: String) {
-    self.retention = retention
-    self.keeps = keeps
-  }
+  init(_ retention: CommitRetention, keeps: String) { (self.retention, self.keeps) = (retention, keeps) }
+
+  private var estimate: RewriteReport? { reading.reply?.report }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
-    guard !isAsked else { return }
-    isAsked = true
-    session.start(.estimate, Rewrite.estimate(retention), label: "estimate")
+    reading.ask(.estimate(retention), as: .estimate, label: "estimate", in: &session)
   }
 
   mutating func answered(_ reply: any Sendable, in session: inout Session) {
     guard let reply = reply as? RewriteReply else { return }
-    switch reply.rewrite {
-    case .estimate(let retention) where retention == self.retention: estimate = reply.report
-    case .compact: session.intend(.dismiss)
-    default: break
-    }
+    if reply.rewrite == reading.request { reading.take(reply) }
+    if case .compact = reply.rewrite { session.intend(.dismiss) }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    problem = error.description
-    isRunning = false
+    (reading.problem, isRunning) = (error.description, false)
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
@@ -65,9 +56,8 @@ struct CompactOverlay: Pane {
 
   /// Begins, or tries again; nothing happens before the estimate has arrived.
   private mutating func start(in session: inout Session) {
-    guard let estimate, !isRunning, estimate.commitsSquashed > 0 else { return }
-    isRunning = true
-    problem = nil
+    guard canStart else { return }
+    (reading.problem, isRunning) = (nil, true)
     session.start(.rewrite, Rewrite.compact(retention), label: "compact") { $0.rewritten($1) }
   }
 
@@ -91,10 +81,10 @@ struct CompactOverlay: Pane {
   private func lines(width: Int, session: Session) -> [[Span]] {
     let theme = session.theme
     var lines: [[Span]] = []
-    if let problem {
+    if let problem = reading.problem {
       lines += "\(theme.problemSign) \(problem)".wrapped(to: width).map { [Span($0, theme.style(.problem))] }
     }
-    guard let estimate else { return problem == nil ? [[Span("reading the commits…", theme.style(.dim))]] : lines }
+    guard let estimate else { return lines.isEmpty ? [[Span("reading the commits…", theme.style(.dim))]] : lines }
     lines.append([
       Span("\(NumberFormat.bytes(estimate.bytesBefore)) \(theme.arrow) ", theme.style(.title)),
       Span(

@@ -9,8 +9,6 @@ struct MigrationPane: PermanentPane {
     footer: [.interrupt, .retry, .log, .editExternally, .leaveOut, .help, .close]
   ) { MigrationPane() }
 
-  /// Whether a migration or the change of an index runs in this browser.
-  private(set) var isOurs = false
   private(set) var failures: [WarmUpFailure] = []
   private var failureCount = 0
   /// Those that failed in any run since it was begun: what was mended then goes into each later run.
@@ -27,10 +25,7 @@ struct MigrationPane: PermanentPane {
   var list = ListWindow()
 
   mutating func start(mending edits: [RecordEdit] = [], in session: inout Session) {
-    isOurs = true
-    failures = []
-    failureCount = 0
-    mending = edits
+    (failures, failureCount, mending) = ([], 0, edits)
     if let (change, datastore) = change {
       session.start(
         .warmUp, IndexChangeRequest(change: change, datastore: datastore, leavingOut: leftOut, mending: edits),
@@ -48,9 +43,7 @@ struct MigrationPane: PermanentPane {
 
   /// Shows the building of an index like a warm-up.
   mutating func start(_ change: IndexChange, of datastore: String, in session: inout Session) {
-    self.change = (change, datastore)
-    leftOut = []
-    failedPlaces = []
+    (self.change, leftOut, failedPlaces) = ((change, datastore), [], [])
     start(in: &session)
   }
 
@@ -88,20 +81,15 @@ struct MigrationPane: PermanentPane {
   }
 
   private mutating func end(_ commit: CommitNumber?, _ failures: [WarmUpFailure], total: Int? = nil) {
-    isOurs = false
-    self.failures = failures
-    failureCount = total ?? failures.count
+    (self.failures, failureCount) = (failures, total ?? failures.count)
     failedPlaces.formUnion(failures.map(\.place))
     if commit != nil { failedPlaces = [] }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     if slot == MaintenanceRequest.slot { return maintenance.reply = nil }
-    isOurs = false
     session.complain(error)
   }
-
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { isOurs = false }
 
   /// The records that failed, while it runs the first of them; if nothing failed and nothing runs, those that an earlier run left out.
   private func rows(_ session: Session) -> [WarmUpFailure] {
@@ -152,18 +140,20 @@ struct MigrationPane: PermanentPane {
   }
 
   func refusal(of command: Command, in session: Session) -> String? {
+    // A migration or the change of an index.
+    let runs = session.isRunning(.warmUp)
     switch command {
     case .retry:
       if change == nil, !session.configuration.canWarmUp {
         return "there are no formats here to migrate to: the app brings them"
       }
-      if isOurs { return "it runs" }
+      if runs { return "it runs" }
     case .open where rows(session).isEmpty:
-      return isOurs ? "it runs" : nil
+      return runs ? "it runs" : nil
     case .leaveOut, .editExternally, .edit, .open:
       if selected(session) == nil { return "no failing record is selected" }
       if command == .leaveOut, failures.isEmpty {
-        if isOurs { return "when it has ended, a record can be left out of the next run; E mends it" }
+        if runs { return "when it has ended, a record can be left out of the next run; E mends it" }
         return session.run?.activity.ending == nil
           ? "it is left out already; E mends it" : "the program that builds says what is left out; E mends it"
       }
@@ -294,7 +284,7 @@ struct MigrationPane: PermanentPane {
       count = (run?.isRunning == true ? run?.activity.failureCount : run?.activity.ending?.failureCount) ?? 0
     }
     if count > 0 { return "failures  \(NumberFormat.count(count))" }
-    guard !isOurs, let current = session.current, current.leftOutCount > 0 else { return nil }
+    guard !session.isRunning(.warmUp), let current = session.current, current.leftOutCount > 0 else { return nil }
     return "\(NumberFormat.counted(current.leftOutCount, "record")) left out of \(current.key), in no index built since"
   }
 
