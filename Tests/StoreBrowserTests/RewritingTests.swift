@@ -66,6 +66,18 @@ struct RewritingTests {
     #expect(try store.view(at: CommitNumber(9)).commit == CommitNumber(9))
   }
 
+  @Test("a compaction that was cancelled does not look as if it went on, and Enter begins it again")
+  func cancelled() throws {
+    let driver = Driver(try busyStore(), start: .init(datastore: "City"))
+    run("compact 3", in: driver)
+    driver.isHolding = true
+    driver.press("Enter ^c ^c")
+    #expect(driver.held.isEmpty)
+    #expect(driver.shows("24 are squashed") && !driver.shows("of 5 commits"), "\(driver.screen)")
+    driver.press("Enter")
+    #expect(driver.held.last?.1 as? Rewrite == .compact(.last(3)))
+  }
+
   @Test("Esc leaves it; where all is kept there is nothing to gain; a wrong KEEP stays in the prompt with the reason")
   func leave() throws {
     let store = try busyStore()

@@ -17,6 +17,8 @@ struct CompactOverlay: Pane {
   private var estimate: RewriteReport? { reading.reply?.report }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
+    // It may have been cancelled.
+    isRunning = isRunning && session.isRunning(.rewrite)
     reading.ask(.estimate(retention), as: .estimate, label: "estimate", in: &session)
   }
 
@@ -27,7 +29,7 @@ struct CompactOverlay: Pane {
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    (reading.problem, isRunning) = (error.description, false)
+    reading.problem = error.description
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
