@@ -103,7 +103,6 @@ struct MergePane: ListPane, PermanentPane {
       self.reply.map { rebuild($0) }
     case let reply as MergePlanReply where reading.request != nil: show(reply, in: &session)
     case let merged as MergeReply:
-      isCommitting = false
       decisions = [:]
       keepDraft(of: [], in: &session)
       self = MergePane()
