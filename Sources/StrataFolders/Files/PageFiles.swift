@@ -3,8 +3,8 @@ import StrataLocks
 
 /// The pages of one index of the folder, each read when it is first asked for.
 ///
-/// Page files never change, so a page that was read stays valid for every state that lists it. One that is damaged may be repaired: whoever
-/// made this learns of it.
+/// Page files never change, so a page that was read stays valid for every state that lists it. One that is damaged may be repaired, so
+/// its owner is notified.
 package final class PageFiles: Sendable {
   let files: FolderFiles
   /// The index's path within the folder.
