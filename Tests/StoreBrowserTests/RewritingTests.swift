@@ -73,7 +73,7 @@ struct RewritingTests {
     driver.isHolding = true
     driver.press("Enter ^c ^c")
     #expect(driver.held.isEmpty)
-    #expect(driver.shows("24 are squashed") && !driver.shows("of 5 commits"), "\(driver.screen)")
+    #expect(driver.shows("25 are squashed") && !driver.shows("of 28 commits"), "\(driver.screen)")
     driver.press("Enter")
     #expect(driver.held.last?.1 as? Rewrite == .compact(.last(3)))
   }

@@ -39,6 +39,14 @@ struct AskingTests {
     #expect(try RemoteLocation(parsing: "ssh://[::1]/x") == .ssh(user: nil, host: "[::1]", port: nil, path: "/x"))
   }
 
+  @Test("a password in a location behind ssh is refused, and quoted nowhere")
+  func password() throws {
+    for location in ["ssh://ada:secret@desk/x", "ssh://ada:secret@desk:port/x", "ssh://ada:secret@/x"] {
+      let error = #expect(throws: ExchangeError.self) { try RemoteLocation(parsing: location) }
+      #expect(try !"\(#require(error))".contains("secret"))
+    }
+  }
+
   @Test("a program that may not ask has no terminal, and what it could not ask is told")
   func batch() throws {
     let asks = "(: < /dev/tty) 2>/dev/null && exit 7; echo 'Permission denied (password).' >&2; exit 255"

@@ -113,10 +113,7 @@ struct FolderReplacement {
   /// The lock's file has its name while it is locked: a process that is done removes it, and others may have it open still.
   private func takeLock() throws -> any DiskFile {
     do {
-      while true {
-        if let lock = try disk.openLocked(lockPath, patience: 0, refusal: { _ in .busy(what: path) }) { return lock }
-        do { _ = try disk.open(lockPath, .create) } catch { if isFree(lockPath) { throw error } }
-      }
+      return try disk.createLocked(lockPath, patience: 0) { _ in .busy(what: path) }
     } catch StorageError.busy {
       throw StoreError(
         .locked(processIdentifier: 0, program: ""),

@@ -70,6 +70,22 @@ extension Disk {
     }
     throw try refusal(nil)
   }
+
+  /// Opens the file at a path, which is created if there is none, and takes its lock as ``openLocked(_:patience:refusal:)`` does.
+  package func createLocked(
+    _ path: String, patience: Double, refusal: ((any DiskFile)?) throws(StorageError) -> StorageError
+  ) throws(StorageError) -> any DiskFile {
+    for _ in 0..<8 {
+      if let file = try openLocked(path, patience: patience, refusal: refusal) { return file }
+      do {
+        _ = try open(path, .create)
+      } catch {
+        // Another process made it in between.
+        if !error.isExisting { throw StorageError(error) }
+      }
+    }
+    throw try refusal(nil)
+  }
 }
 
 extension DiskFile {

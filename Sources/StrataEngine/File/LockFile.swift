@@ -101,19 +101,13 @@ struct LockFile: Sendable {
 
   /// Takes the writer's lock in the file that has its name then, waiting for at most `patience` seconds for another process.
   func acquire(patience: Double) throws(StorageError) -> any DiskFile {
-    for _ in 0..<8 {
-      let file = try disk.openLocked(path, patience: patience) { file throws(StorageError) in
+    do {
+      return try disk.createLocked(path, patience: patience) { file throws(StorageError) in
         guard let file else { return .replaced(path: path) }
         return .locked(try Self.hold(in: file) ?? .unknown)
       }
-      if let file { return file }
-      do {
-        _ = try disk.open(path, .create)
-      } catch {
-        // Another process made it in between.
-        if !error.isExisting { throw error.isNotFound ? .notFound(path: folder) : StorageError(error) }
-      }
+    } catch .io(let error) where error.isNotFound {
+      throw .notFound(path: folder)
     }
-    throw .replaced(path: path)
   }
 }

@@ -81,6 +81,9 @@ package enum RemoteLocation: Hashable, Sendable {
     var port: Int?
     if let at = host.lastIndex(of: "@") {
       user = String(host[..<at])
+      guard user?.contains(":") == false else {
+        throw .invalidRemote("ssh://…", reason: "a remote is kept without a password: leave it out, ssh has keys")
+      }
       host = host[host.index(after: at)...]
     }
     if hasPort, let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {

@@ -36,7 +36,9 @@ package struct RemotesFile {
   package func read() throws -> [Remote] {
     guard (try? SystemDisk().status(path) != nil) ?? true else { return [] }
     let reader = try LineReader(path: path)
-    guard let first = try reader.next(), String(decoding: first, as: UTF8.self).hasPrefix(Self.head) else {
+    // One that is being made for the first remote is empty.
+    guard let first = try reader.next() else { return [] }
+    guard String(decoding: first, as: UTF8.self).hasPrefix(Self.head) else {
       throw ModelError.unreadable(what: path, where: "it is not a list of remotes")
     }
     var remotes: [Remote] = []
@@ -58,7 +60,7 @@ package struct RemotesFile {
 
   /// Changes the list under the lock of its file, which keeps a change by another process from being lost.
   private func change(_ body: (inout [Remote]) throws -> Void) throws {
-    let locked = try SystemDisk().openLocked(path, patience: 10) { _ in
+    let locked = try SystemDisk().createLocked(path, patience: 10) { _ in
       .busy(what: "another program changes \(path)")
     }
     defer { withExtendedLifetime(locked) {} }

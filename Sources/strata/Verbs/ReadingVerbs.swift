@@ -46,7 +46,7 @@ extension VerbRun {
         let (name, type) = (SafeText.padded(index.descriptor.name, 20), index.descriptor.type)
         let direct = index.descriptor.storage == .direct ? ", direct" : ""
         let stale = index.descriptor.isStale ? ", stale" : ""
-        try output.line("  \(name) \(type)\(direct)\(stale), \(try index.count) entries")
+        try output.line("  \(name) \(type)\(direct)\(stale), \(counted(try index.count, "entry", "entries"))")
       }
     }
   }
